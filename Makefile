@@ -1,0 +1,55 @@
+# Everything a fresh machine needs: Python 3.11 or later, git and make.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+RUN := $(VENV)/bin/
+
+.PHONY: help demo test check format soak bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## guard a scripted stream in the terminal
+	@$(RUN)director-ai demo
+
+test: $(VENV)/.installed-dev ## set up, then run every gate and every test
+	@$(MAKE) --no-print-directory check
+	$(RUN)pytest -n auto
+
+check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import contracts
+	$(RUN)ruff format --check .
+	$(RUN)ruff check .
+	$(RUN)mypy
+	$(RUN)lint-imports
+
+format: $(VENV)/.installed-dev ## put the code into the project's format
+	$(RUN)ruff format .
+	$(RUN)ruff check --fix .
+
+soak: $(VENV)/.installed-dev ## the long runs, with the larger numbers of docs/promises.md
+	$(RUN)pytest -n auto -m soak --timeout 3600
+
+bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the peers
+	$(PIP) --editable '.[bench]'
+	$(RUN)python benchmarks/kernel.py
+	$(RUN)python benchmarks/segmenter.py
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed, and none was found"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed, $$($(PYTHON) --version) was found; say: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	@echo "installing director-ai"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
+	@echo "installing director-ai and what its tests need"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed

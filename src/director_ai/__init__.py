@@ -1,0 +1,63 @@
+"""A guard between a language model's token stream and its reader.
+
+Names are loaded when they are first used, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from director_ai.core.runtime.session import StreamSession, TokenEvent
+    from director_ai.core.safety_event import SafetyEvent
+    from director_ai.core.segment import ClauseSegmenter, split_clauses
+    from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
+    from director_ai.errors import ConfigError, DirectorError
+    from director_ai.streaming import AsyncStreamingKernel, StreamingKernel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncStreamingKernel",
+    "ClauseSegmenter",
+    "CoherenceScore",
+    "ConfigError",
+    "DirectorError",
+    "EvidenceChunk",
+    "HaltEvidence",
+    "ReviewResult",
+    "SafetyEvent",
+    "StreamSession",
+    "StreamingKernel",
+    "TokenEvent",
+    "split_clauses",
+]
+
+_HOMES = {
+    "AsyncStreamingKernel": "streaming",
+    "ClauseSegmenter": "core.segment",
+    "CoherenceScore": "core.types",
+    "ConfigError": "errors",
+    "DirectorError": "errors",
+    "EvidenceChunk": "core.types",
+    "HaltEvidence": "core.types",
+    "ReviewResult": "core.types",
+    "SafetyEvent": "core.safety_event",
+    "StreamSession": "core.runtime.session",
+    "StreamingKernel": "streaming",
+    "TokenEvent": "core.runtime.session",
+    "split_clauses": "core.segment",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

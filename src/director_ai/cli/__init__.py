@@ -1,0 +1,53 @@
+"""The command `director-ai`: one module per subcommand."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from director_ai import __version__
+from director_ai.cli.demo import demo
+from director_ai.cli.schema import schema
+from director_ai.errors import DirectorError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Guard a language model's stream: judge what it says, halt what is wrong, say why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(schema)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"director-ai {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; an error of ours is a sentence, never a traceback."""
+    try:
+        app()
+    except DirectorError as error:
+        typer.echo(f"director-ai: {error}", err=True)
+        raise SystemExit(2) from None
+    except BrokenPipeError:
+        # The reader left (`director-ai demo | head`). Point stdout elsewhere, or the interpreter complains at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None

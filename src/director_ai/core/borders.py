@@ -1,0 +1,312 @@
+"""Where English sentences and statements end: closed word lists, and rules that read them.
+
+Every rule here is a function of the text it is given. A rule that looks ahead answers None when more text could still
+change its answer, so that the segmenter can wait instead of guessing.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Literal
+
+__all__ = [
+    "BULLETS",
+    "CLOSERS",
+    "LINE_ENDS",
+    "OPENERS",
+    "OPENS_LIST",
+    "Abbreviation",
+    "Follows",
+    "abbreviation",
+    "is_enumerator",
+    "is_item",
+    "is_statement",
+    "is_successor",
+    "lines_differ",
+    "may_end",
+    "small_start",
+    "what_follows",
+]
+
+LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
+BULLETS = "•⁃◦‣▪●"
+CLOSERS = "\"'”’»)\\]}*_~`\ufe0e\ufe0f」』）】》〉"
+OPENERS = "\"'“‘«(\\[{*_~¿¡「『（【《〈"  # this and CLOSERS are for use in a character class
+
+# Lines and lists.
+OPENS_LIST = re.compile(rf"\s*+[{BULLETS}]?\s*+\(?(?P<value>[0-9]{{1,3}}|[a-z])(?P<style>\.\)|[.)])\s")
+_ENUMERATOR = re.compile(rf"[\s>{BULLETS}*+-]*+\(?(?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,5}})\.?")
+_MARKER = rf"(?:[-*+–]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})(?:\.\)|[.)]))(?=\s|\Z)|[{BULLETS}]"
+_ITEM = re.compile(rf"[\s>]*+(?:{_MARKER})")
+_LINE_OPENER = re.compile(rf"{_MARKER}|[#|>]|```|~~~|\$\$|\\\[|---|\*\*\*|===|!\[")
+_ENDS_IN_STOP = re.compile(rf"[.!?…][{CLOSERS}]*\Z")
+_GOES_ON = re.compile(r"(?:,|\b(?:the|an?|of|and|or|to|in|for|with|by|from|is|are|was|were))\Z")
+
+
+def is_item(text: str) -> bool:
+    """Whether the text opens with a bullet or a number, as an item of a list does."""
+    return _ITEM.match(text) is not None
+
+
+def is_enumerator(text: str, start: int, end: int) -> bool:
+    """Whether this stretch of text is nothing but the number of an item, up to its stop."""
+    return end - start < 20 and _ENUMERATOR.fullmatch(text, start, end) is not None
+
+
+def is_successor(value: str, other: str) -> bool:
+    """Whether `other` is what comes after `value` in 1, 2, 3 or in a, b, c."""
+    if value.isdecimal() and other.isdecimal():
+        return int(other) == int(value) + 1
+    return value.isalpha() and other.isalpha() and ord(other) == ord(value) + 1
+
+
+def lines_differ(line: str, length: int, first: str) -> bool:
+    """Whether a line and the one that begins with `first` are separate, rather than one text wrapped in two.
+
+    `line` is what of the line is in the open clause; `length` is that of the whole line.
+    """
+    if _LINE_OPENER.match(first) or line.endswith((":", "$$", "\\]")) or " | " in line:
+        return True
+    if first.rstrip("*_").endswith(":"):
+        return True  # a label
+    tail = line[-40:]
+    if _ENDS_IN_STOP.search(tail) or _GOES_ON.search(tail):
+        return False  # the rule for stops has spoken, or the sentence cannot end here
+    if first.lstrip("\"'“‘«([{*_~")[:1].islower():
+        return False
+    return is_item(line) or not 55 <= length <= 100  # the widths at which people wrap
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Abbreviations, in lower case and without their last full stop.
+_TITLES = _words(
+    "mr mrs ms mx dr prof gen col lt sgt capt cmdr cpl maj adm sen rep gov pres rev hon messrs mme mlle supt det insp "
+    "fr mt drs pvt ps p.s"
+)
+_NEVER_LAST = _words("e.g eg i.e vs v cf viz ca approx esp incl resp aka a.k.a")
+_BEFORE_NUMBER = _words(
+    "p pp no nos nr n° № fig figs vol vols ch chap sec sect art eq eqs ref refs pt para app tab ver ext tel ed"
+)
+_MAY_BE_LAST = _words(
+    "inc ltd corp co llc plc bros jr sr esq dept univ assn assoc intl ave blvd rd st hwy al est ft min max avg ph.d "
+    "m.sc b.sc ed.d gmbh s.p.a mfg natl"
+)
+_CALENDAR = _words(
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun"  # "Sat." not "sat."
+)
+_DOTTED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_LIKE_NUMBER = re.compile(r"\d.*|[IVXLC]{2,}|[B-HJ-Z]")  # "A" and "I" are words first
+
+# Words that open a sentence far more often than they go on with a name: what may follow "U.S." or "Inc." in a new one.
+_STARTERS = _words(
+    "The This That These Those There Then They He She It We You I A An His Her Its Their Our My Your In On At By For "
+    "From With After Before During When While If Although Though Because Since As But And So Or Yet However Therefore "
+    "What Who Why How Where Which Is Are Was Were Do Does Did Has Have Had Can Could Will Would Should Might Must Not "
+    "Yes All Some Many Most Each Every Both Another One Also Here Now Today Once Until Let Let's Please Just Even Only "
+    "Well Oh It's That's He's She's They're We're You're I'm I've There's Don't To Under Over Between Despite Unlike "
+    "Additionally Furthermore Moreover Meanwhile Nevertheless Instead Overall Finally First Second Later"
+)
+
+
+Abbreviation = Literal["never last", "before number", "before digits", "may be last"]
+
+
+def abbreviation(word: str) -> Abbreviation | None:
+    """How the word before a full stop abbreviates; None for an ordinary word."""
+    key = word.lower()
+    is_acronym = len(word) > 1 and word.isupper()  # "CA." is a state, "ca." is not
+    if (key in _TITLES and word[:1].isupper()) or (key in _NEVER_LAST and not is_acronym):
+        return "never last"
+    if key in _BEFORE_NUMBER:
+        return "before number"
+    if len(word) == 1 and word.islower():  # "b. 1950"
+        return "before digits"
+    is_initial = len(word) == 1 and word.isupper()
+    is_date = key in _CALENDAR and word[:1].isupper()
+    if is_initial or is_date or key in _MAY_BE_LAST or ("." in word and _DOTTED.fullmatch(word)):
+        return "may be last"
+    return None
+
+
+def may_end(kind: Abbreviation, following: str, *, initial: bool) -> bool:
+    """Whether the stop of an abbreviation also ends its sentence, before the word `following`.
+
+    `initial` says that `following` has a full stop of its own, as in "J. R. R. Tolkien".
+    """
+    if kind == "before number":
+        return not _LIKE_NUMBER.fullmatch(following)
+    if kind == "before digits":
+        return not following[0].isdigit()
+    return kind == "may be last" and not initial and following.replace("’", "'") in _STARTERS
+
+
+# Words that open a sentence even where its writer does not care for capitals.
+_SMALL_STARTERS = _words("i it he she we they you there this please if thanks i'm i've it's they're you're don't")
+_LINKS = _words("http https www")
+
+
+def small_start(word: str, before: str = "") -> bool:
+    """Whether a word in lower case opens a sentence: a link or a name like "iPhone" does.
+
+    After a plain word in lower case, which is hardly an abbreviation or a name like "Yahoo!", so does a pronoun.
+    """
+    if word[1:2].isupper() or word in _LINKS:
+        return True
+    is_plain = len(before) > 2 and before.islower() and before.isalpha()
+    return is_plain and word.replace("’", "'") in _SMALL_STARTERS
+
+
+# What a statement is made of, in lower case. Lists, not a grammar: a missed split costs little, a false one breaks a
+# claim in two, so words that are as often nouns ("works", "costs") are left out where a split would rest on them.
+_PRONOUNS = _words("i he she it we they you")
+_POINTERS = _words("this that these those there")
+_AUXILIARIES = _words(
+    "is are was were am has have had does do did will would can could should may might must shall cannot isn't aren't "
+    "wasn't weren't hasn't haven't hadn't doesn't don't didn't won't wouldn't can't couldn't shouldn't mustn't"
+)
+_BASES = _words(
+    "accept achieve allow apply arrive ask become begin believe belong bring build buy call carry cause charge choose "
+    "close come consider consist contain continue cost cover create decide depend describe develop die differ drop "
+    "eat enable end ensure enter exist expect explain fall feel fight find follow gain get give go grow happen hate "
+    "hear help hold hope improve include increase introduce invent involve join keep kill know lead learn leave let "
+    "lie like live lose love make mean measure meet move need occur offer open own pay play prefer prevent produce "
+    "protect prove provide pull put raise reach read receive reduce refer remain remember require rise run say see "
+    "seem sell send serve set show sing sit sleep speak spend stand start stay stop study suggest supply support take "
+    "teach tell tend think travel try turn understand use wait walk want watch weigh win work write"
+)
+_NOUNS_TOO = _words(
+    "call cause charge cost cover die drop end feel fight find gain help hold hope increase join lead leave lie like "
+    "live love mean measure move need offer open own pay play produce pull raise reach read rise run say set show "
+    "sleep spend stand start stay stop study supply support travel try turn use wait walk watch win work build buy "
+    "change catch"
+)
+_PASTS = _words(
+    "became began came went took gave saw wrote grew knew fell rose ran spoke chose drove broke wore threw flew drew "
+    "sang sank ate forgot"
+)
+_PARTICIPLES_TOO = _words(
+    "made said got left led lost met paid put read sent set sold spent stood told thought understood won built bought "
+    "brought caught felt found fought heard held kept meant shot taught"
+)
+
+
+def _third_person(base: str) -> str:
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + ("es" if base.endswith(("s", "sh", "ch", "o")) else "s")
+
+
+_SURE_VERBS = _AUXILIARIES | _PASTS | frozenset(map(_third_person, _BASES - _NOUNS_TOO)) | {"means", "opens"}
+_LIKELY_VERBS = _SURE_VERBS | _PARTICIPLES_TOO | _BASES | frozenset(map(_third_person, _BASES))
+
+_SUBORDINATORS = _words(
+    "if when whenever although though because since while unless until after before once as whether where wherever "
+    "given provided assuming whereas lest despite both either neither whoever whatever even"
+)
+_CONDITIONS = _words("if unless whether when whenever while until")
+_CONNECTIVES = _words(
+    "however therefore thus hence moreover furthermore nevertheless nonetheless consequently otherwise instead "
+    "meanwhile then now also still today later finally sometimes often usually eventually further"
+)
+_ADVERBS = _CONNECTIVES | _words("always never only just really already even both all soon rarely generally typically")
+_NOT_AFTER_PRONOUN = _words("of who that which and or in with on at to for alone too as than but not myself yourself")
+_NOT_A_SUBJECT = _words(
+    "to not of in on at by for with from as than that if when because who which whose where while and or but into only "
+    "about after before during without within between through very more most less so such what how why whether even "
+    "yet let's"
+)
+_ENDS_SUBJECT = _words("who whom which that whose to if when as because than and or but where while whether so")
+
+_OBJECTS = _words("a an the his her its their our my your him them it us me")
+
+_WORD = re.compile(r"[\w'’%$€£-]+")
+_CONTRACTION = re.compile(r"(?:i|he|she|it|we|they|you|that|there|this)'(?:s|re|ll|d|ve|m)")
+
+Follows = Literal["pronoun", "noun", "nothing"]
+
+
+def what_follows(text: str, at: int, limit: int, *, whole: bool) -> Follows | None:
+    """Which kind of subject opens a statement at `at`: a pronoun, a noun phrase, or no statement that we can see.
+
+    Only text before `limit` is read; unless it is `whole`, a word that touches the limit may go on, so the answer is
+    None until enough words have come.
+    """
+    first = previous = ""
+    for _ in range(8):
+        match = _WORD.match(text, at, limit)
+        if (match is None and at < limit) or (match is None and whole):
+            return "nothing"
+        if match is None or (match.end() == limit and not whole):
+            return None
+        word = match[0].lower().replace("’", "'")
+        comma = text[match.end() : match.end() + 1] == ","
+        at = match.end() + (2 if comma else 1)
+        if not first and (word in _CONNECTIVES or (word.endswith("ly") and match[0].islower())):
+            continue
+        verdict = _judge_word(first, previous, word, spelled=match[0])
+        if verdict:
+            return verdict
+        if text[match.end() : match.end() + 1] != " ":
+            return "nothing"
+        first, previous = first or word, word
+    return "nothing"
+
+
+def _judge_word(first: str, previous: str, word: str, *, spelled: str) -> Follows | None:
+    """What `word` adds to a phrase from `first` to `previous`; None when the phrase is still open."""
+    if not first:
+        if (_CONTRACTION.fullmatch(word) or word in _PRONOUNS) and spelled[0] not in "iI" and spelled[0].isupper():
+            return "nothing"  # in mid-sentence, a title: "Friends, and That's So Raven"
+        if _CONTRACTION.fullmatch(word):
+            return "pronoun"
+        is_participle = word.endswith(("ing", "ed")) and not spelled[0].isupper()
+        hopeless = word in _NOT_A_SUBJECT and word not in _POINTERS
+        return "nothing" if hopeless or is_participle or word in _LIKELY_VERBS else None
+    if first in _PRONOUNS:
+        if word in _ADVERBS:
+            return None
+        return "nothing" if word in _NOT_AFTER_PRONOUN or not word[0].isalpha() else "pronoun"
+    if word in _SURE_VERBS:
+        return "pronoun" if first in _POINTERS else "noun"
+    if previous != first and word in _OBJECTS and (previous in _LIKELY_VERBS or previous.endswith("ed")):
+        return "noun"  # "her firm works the land": what could be a noun or a participle has an object
+    return "nothing" if word in _ENDS_SUBJECT or first == "that" or word in _PRONOUNS else None
+
+
+def is_statement(text: str, *, whole_phrase: bool) -> bool:
+    """Whether `text` can stand alone: it has a finite verb, hangs on no "if" or "when", closes its brackets.
+
+    With `whole_phrase` the part after the last comma must have a verb, too: "the dog, the cat" may be a list.
+    """
+    if _is_open(text):
+        return False
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    while words and (words[0] in _ADVERBS or words[0] in {"and", "but", "so", "or", "yet"}):
+        del words[0]
+    if not words or words[0] in _SUBORDINATORS or not _CONDITIONS.isdisjoint(words):
+        return False
+    if words[0] in {"by", "in", "on", "without", "with"} and words[1:2] and words[1].endswith("ing"):
+        return False
+    if whole_phrase and "," in text:
+        tail = _WORD.findall(text[text.rindex(",") :].lower().replace("’", "'"))
+        return _has_verb(words) and _has_verb(tail)
+    return _has_verb(words)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a bracket or a quotation is open at the end of the text."""
+    is_bracket = any(text.count(left) > text.count(right) for left, right in ("()", "[]", "“”"))
+    return is_bracket or text.count('"') % 2 == 1
+
+
+def _has_verb(words: list[str]) -> bool:
+    for before, word in pairwise(words):
+        if before in _PRONOUNS or word in _SURE_VERBS or _CONTRACTION.fullmatch(word):
+            return True
+        if before != "to" and (word in _LIKELY_VERBS or (word.endswith("ed") and len(word) > 4)):
+            return True
+    return bool(words) and _CONTRACTION.fullmatch(words[0]) is not None

@@ -1,0 +1,49 @@
+"""The limits and the policy of each domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from director_ai.core.runtime.halting import HaltRules
+from director_ai.errors import UnknownOption
+
+__all__ = ["PROFILES", "EvidencePolicy", "Profile", "get_profile"]
+
+EvidencePolicy = Literal["open", "closed"]
+"""`closed`: a claim that the knowledge base does not support is unsupported. `open`: only a contradicted one is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a domain asks of a stream."""
+
+    name: str
+    rules: HaltRules
+    policy: EvidencePolicy
+
+
+_GENERAL = HaltRules(hard_limit=0.4, window_threshold=0.50, trend_threshold=0.15, window_size=10)
+_MEDICAL = HaltRules(hard_limit=0.5, window_threshold=0.60, trend_threshold=0.10, window_size=8)
+_FINANCE = HaltRules(hard_limit=0.5, window_threshold=0.55, trend_threshold=0.12, window_size=8)
+_LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12, window_size=10)
+_CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
+
+PROFILES: Final = {
+    profile.name: profile
+    for profile in (
+        Profile(name="general", rules=_GENERAL, policy="open"),
+        Profile(name="medical", rules=_MEDICAL, policy="closed"),
+        Profile(name="finance", rules=_FINANCE, policy="closed"),
+        Profile(name="legal", rules=_LEGAL, policy="closed"),
+        Profile(name="creative", rules=_CREATIVE, policy="open"),
+    )
+}
+
+
+def get_profile(name: str) -> Profile:
+    """Return the profile of a domain, or refuse an unknown one with the nearest name."""
+    profile = PROFILES.get(name.lower()) if isinstance(name, str) else None
+    if profile is None:
+        raise UnknownOption("domain", name, PROFILES)
+    return profile

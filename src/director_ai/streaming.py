@@ -1,0 +1,423 @@
+"""StreamingKernel and AsyncStreamingKernel: two thin drivers over one decision core.
+
+A driver reads tokens, calls the callback and the scorer, and closes what it opened. What all of it means is decided by
+`core.runtime.release.TokenGate`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypedDict, Unpack
+
+import anyio
+import anyio.lowlevel
+
+from director_ai.core.identifiers import check_identifier
+from director_ai.core.ranges import check_count, check_number
+from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
+from director_ai.core.runtime.halting import HaltRules
+from director_ai.core.runtime.plan import must_pass, stream_plan
+from director_ai.core.runtime.release import GateSettings, StreamContext, TokenGate
+from director_ai.core.runtime.structured_recovery import StructuredRecoveryConfig, recovery_config
+from director_ai.errors import ConfigError, UnknownOption
+from director_ai.profiles import get_profile
+
+if TYPE_CHECKING:
+    from director_ai.core.runtime.plan import Plan
+    from director_ai.core.runtime.session import StreamSession, TokenEvent
+
+__all__ = ["AsyncLiveStream", "AsyncStreamingKernel", "LiveStream", "Reviewer", "StreamingKernel"]
+
+_log = logging.getLogger(__name__)
+
+_CLOSING_SECONDS: Final = 1.0
+
+
+class Reviewer(Protocol):
+    """What a kernel needs of a scorer to say why it halted."""
+
+    def review(self, prompt: str, text: str, /) -> Any:
+        """Return `(approved, CoherenceScore)`, or an awaitable of it for the asynchronous kernel."""
+
+
+class StreamOptions(TypedDict, total=False):
+    """What a caller may say about one stream."""
+
+    scorer: Reviewer | None
+    """Asked once, at a halt, for the evidence."""
+    top_k: int
+    """How many pieces of evidence to keep; 3 by default."""
+    prompt: str
+    """Handed to the scorer."""
+    tenant_id: str
+    request_id: str
+    structured_recovery: StructuredRecoveryConfig | str | None
+    """`json`, `tool_call` or `reasoning`, or a StructuredRecoveryConfig: what to make of a halted payload."""
+
+
+class _Kernel:
+    """The settings of a kernel, checked at construction. A kernel holds no stream: any number may run at once."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the documented constructor
+        self,
+        hard_limit: float = 0.5,
+        window_size: int = 10,
+        window_threshold: float = 0.55,
+        trend_window: int = 5,
+        trend_threshold: float = 0.15,
+        soft_limit: float | None = 0.6,
+        on_halt: Callable[[StreamSession], object] | None = None,
+        score_every_n: int = 1,
+        adaptive: bool = False,
+        streaming_debug: bool = False,
+        halt_mode: Literal["hard", "soft"] = "hard",
+        *,
+        max_cadence: int = 8,
+        token_timeout: float | None = None,
+        total_timeout: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **unknown: NoReturn,
+    ) -> None:
+        for name in unknown:
+            raise UnknownOption(f"{type(self).__name__} option", name, _OPTIONS)
+        self._settings = GateSettings(
+            rules=HaltRules(
+                hard_limit=hard_limit,
+                window_size=window_size,
+                window_threshold=window_threshold,
+                trend_window=trend_window,
+                trend_threshold=trend_threshold,
+                soft_limit=soft_limit,
+            ),
+            score_every_n=score_every_n,
+            adaptive=adaptive,
+            max_cadence=max_cadence,
+            streaming_debug=streaming_debug,
+            halt_mode=halt_mode,
+        )
+        if on_halt is not None and not callable(on_halt):
+            raise ConfigError(f"on_halt must be callable or None, got a {type(on_halt).__name__}")
+        self._on_halt = on_halt
+        self._token_timeout = _check_seconds("token_timeout", token_timeout)
+        self._total_timeout = _check_seconds("total_timeout", total_timeout)
+        self._clock = clock
+
+    @classmethod
+    def for_domain(cls, name: str, **overrides: Any) -> Self:
+        """Return a kernel with the limits of a domain: general, medical, finance, legal or creative."""
+        rules = get_profile(name).rules
+        limits: dict[str, Any] = {field: getattr(rules, field) for field in rules.__slots__}
+        return cls(**limits | overrides)
+
+    @property
+    def rules(self) -> HaltRules:
+        """The limits that this kernel holds a stream to."""
+        return self._settings.rules
+
+    def _open(
+        self,
+        callback: object,
+        *,
+        scorer: Reviewer | None = None,
+        top_k: int = 3,
+        prompt: str = "",
+        tenant_id: str = "",
+        request_id: str = "",
+        structured_recovery: StructuredRecoveryConfig | str | None = None,
+        **unknown: NoReturn,
+    ) -> tuple[TokenGate, Plan]:
+        """Check what a caller gave for one stream, before any token is read, and plan it."""
+        for name in unknown:
+            raise UnknownOption("option", name, StreamOptions.__annotations__)
+        if not callable(callback):
+            raise ConfigError(f"the coherence callback must be callable, got a {type(callback).__name__}")
+        if scorer is not None and not callable(getattr(scorer, "review", None)):
+            raise ConfigError(f"scorer must have a method review(prompt, text), got a {type(scorer).__name__}")
+        if not isinstance(prompt, str):
+            raise ConfigError(f"prompt must be a string, got a {type(prompt).__name__}")
+        clock, started = self._clock, self._clock()
+        context = StreamContext(
+            tenant_id=check_identifier("tenant_id", tenant_id),
+            request_id=check_identifier("request_id", request_id),
+            top_k=check_count("top_k", top_k, 1),
+            recovery=recovery_config(structured_recovery),
+            elapsed_ms=lambda: max(0.0, (clock() - started) * 1000.0),
+        )
+        gate = TokenGate(self._settings, context)
+        scorer_path = None if scorer is None else f"{type(scorer).__name__}.review"
+        return gate, stream_plan(gate, prompt=prompt, scorer_path=scorer_path)
+
+    def _limits(self) -> dict[str, Any]:
+        return {"each": self._token_timeout, "total": self._total_timeout, "clock": self._clock}
+
+
+_OPTIONS = tuple(name for name in inspect.signature(_Kernel).parameters if name != "unknown")
+
+
+class StreamingKernel(_Kernel):
+    """Watches a token stream and halts it when coherence falls.
+
+    `coherence_callback(token) -> float` scores; the kernel decides. With `token_timeout` or `total_timeout` the source
+    and the callbacks run on a helper thread, so that one that hangs cannot hold the stream.
+    """
+
+    def stream_tokens(
+        self,
+        tokens: Iterable[str],
+        coherence_callback: Callable[[str], float],
+        **options: Unpack[StreamOptions],
+    ) -> StreamSession:
+        """Run a stream to its end or to its halt, and return the session."""
+        live = self._start(tokens, coherence_callback, options, watched=False)
+        deque(live, maxlen=0)
+        return live.session
+
+    def stream(
+        self,
+        tokens: Iterable[str],
+        coherence_callback: Callable[[str], float],
+        **options: Unpack[StreamOptions],
+    ) -> LiveStream:
+        """Yield each token's event as soon as it may be shown; `.session` tells the rest."""
+        return self._start(tokens, coherence_callback, options, watched=True)
+
+    def _start(
+        self, tokens: Iterable[str], callback: Callable[[str], float], options: StreamOptions, *, watched: bool
+    ) -> LiveStream:
+        gate, plan = self._open(callback, **options)
+        if not isinstance(tokens, Iterable):
+            raise ConfigError(
+                f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
+                "call a generator function first, and give an asynchronous stream to AsyncStreamingKernel"
+            )
+        calls = SyncCalls(**self._limits())
+        source = iter(tokens)
+        actions = {
+            "token": calls.bind("token", source.__next__),
+            "score": calls.bind("score", callback),
+            "review": calls.bind("review", getattr(options.get("scorer"), "review", _nobody)),
+        }
+        show = gate.session.released_events if watched else _show_nothing
+        return LiveStream(gate.session, self._run(gate, source, calls, drive(plan, actions, show)))
+
+    def _run(
+        self, gate: TokenGate, source: Iterator[str], calls: SyncCalls, events: Generator[TokenEvent]
+    ) -> Generator[TokenEvent]:
+        """Pass the events on, then put everything back in its place, whichever way the stream ended."""
+        try:
+            yield from events
+        finally:
+            calls.close()
+            _close(source)
+            gate.conclude()
+        if gate.halt is not None and self._on_halt is not None:
+            try:
+                self._on_halt(gate.session)
+            except BaseException as error:  # noqa: BLE001 - a listener's failure never masks the halt
+                _log_listener_failure(error)
+
+
+class AsyncStreamingKernel(_Kernel):
+    """The same for asynchronous streams, on asyncio and trio.
+
+    The token source, the callback, the scorer and `on_halt` may each be synchronous or asynchronous. Without a time
+    limit a synchronous callback runs in place: make one that takes long asynchronous, or set `token_timeout`.
+    """
+
+    async def stream_to_session(
+        self,
+        tokens: AsyncIterable[str] | Iterable[str],
+        coherence_fn: Callable[[str], float | Awaitable[float]],
+        **options: Unpack[StreamOptions],
+    ) -> StreamSession:
+        """Run a stream to its end or to its halt, and return the session."""
+        live = self._start(tokens, coherence_fn, options, watched=False)
+        async with live:
+            async for _ in live:
+                pass
+        return live.session
+
+    def stream(
+        self,
+        tokens: AsyncIterable[str] | Iterable[str],
+        coherence_fn: Callable[[str], float | Awaitable[float]],
+        **options: Unpack[StreamOptions],
+    ) -> AsyncLiveStream:
+        """Yield each token's event as soon as it may be shown; `.session` tells the rest."""
+        return self._start(tokens, coherence_fn, options, watched=True)
+
+    def _start(
+        self,
+        tokens: AsyncIterable[str] | Iterable[str],
+        callback: Callable[[str], Any],
+        options: StreamOptions,
+        *,
+        watched: bool,
+    ) -> AsyncLiveStream:
+        gate, plan = self._open(callback, **options)
+        if not isinstance(tokens, AsyncIterable | Iterable):
+            raise ConfigError(
+                f"tokens must be a synchronous or asynchronous iterable of strings, got a {type(tokens).__name__}; "
+                "call a generator function first"
+            )
+        calls = AsyncCalls(**self._limits())
+        source = tokens.__aiter__() if isinstance(tokens, AsyncIterable) else iter(tokens)
+        actions = {
+            "token": _bind_source(source, calls),
+            "score": calls.bind("score", callback),
+            "review": calls.bind("review", getattr(options.get("scorer"), "review", _nobody)),
+        }
+        show = gate.session.released_events if watched else _show_nothing
+        return AsyncLiveStream(gate.session, self._run(gate, source, calls, adrive(plan, actions, show)))
+
+    async def _run(
+        self,
+        gate: TokenGate,
+        source: AsyncIterator[str] | Iterator[str],
+        calls: AsyncCalls,
+        events: AsyncGenerator[TokenEvent],
+    ) -> AsyncGenerator[TokenEvent]:
+        """Pass the events on, then put everything back in its place, whichever way the stream ended."""
+        try:
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            calls.close()
+            await _aclose(source)
+            gate.conclude()
+        if gate.halt is not None and self._on_halt is not None:
+            try:
+                answer = self._on_halt(gate.session)
+                if inspect.isawaitable(answer):
+                    await answer
+            except BaseException as error:  # noqa: BLE001 - a listener's failure never masks the halt
+                _log_listener_failure(error)
+
+
+class LiveStream:
+    """The events of a running stream, each of them safe to show; close it, or use `with`, to stop early."""
+
+    def __init__(self, session: StreamSession, events: Generator[TokenEvent]) -> None:
+        self.session = session
+        """Complete once the events are exhausted."""
+        self._events = events
+
+    def __iter__(self) -> Iterator[TokenEvent]:
+        return self._events
+
+    def __next__(self) -> TokenEvent:
+        return next(self._events)
+
+    def close(self) -> None:
+        """Stop reading, and close the token source."""
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class AsyncLiveStream:
+    """The events of a running stream, each of them safe to show; close it, or use `async with`, to stop early."""
+
+    def __init__(self, session: StreamSession, events: AsyncGenerator[TokenEvent]) -> None:
+        self.session = session
+        """Complete once the events are exhausted."""
+        self._events = events
+
+    def __aiter__(self) -> AsyncIterator[TokenEvent]:
+        return self._events
+
+    async def __anext__(self) -> TokenEvent:
+        return await anext(self._events)
+
+    async def aclose(self) -> None:
+        """Stop reading, and close the token source."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+
+_END: Final = object()
+
+
+def _bind_source(source: AsyncIterator[str] | Iterator[str], calls: AsyncCalls) -> Callable[[], Awaitable[str]]:
+    """Return a function that awaits the next token, from an asynchronous source or a synchronous one."""
+    if isinstance(source, AsyncIterator):
+        return calls.bind("token", source.__anext__, awaitable=True)
+    step = calls.bind("token", functools.partial(next, source, _END), awaitable=False)
+
+    async def pull() -> str:
+        await anyio.lowlevel.checkpoint()  # a synchronous source never waits: let others run, and be cancelled
+        token = await step()
+        if token is _END:
+            raise StopAsyncIteration
+        return token  # type: ignore[no-any-return]  # the gate checks what a source yields
+
+    return pull
+
+
+def _close(source: object) -> None:
+    """Close a source that can be closed; one that fails to is not worth losing the session for."""
+    close = getattr(source, "close", None)
+    if callable(close):
+        with contextlib.suppress(Exception):
+            close()
+
+
+async def _aclose(source: object) -> None:
+    """Close a source, also while being cancelled, but not for ever."""
+    aclose = getattr(source, "aclose", None)
+    if not callable(aclose):
+        _close(source)
+        return
+    with contextlib.suppress(Exception), anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+        await aclose()
+
+
+def _show_nothing(start: int, stop: int) -> tuple[TokenEvent, ...]:  # noqa: ARG001 - the signature of a show
+    """Make no events: nobody watches."""
+    return ()
+
+
+def _nobody(prompt: str, text: str) -> None:
+    """Stand where a scorer would: a plan without one never asks."""
+
+
+def _check_seconds(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    seconds = check_number(name, value, 0.0, math.inf)
+    if seconds == 0.0:
+        raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
+    return seconds
+
+
+def _log_listener_failure(error: BaseException) -> None:
+    if must_pass(error):
+        raise error
+    # The type alone: a message may repeat the text that was being guarded.
+    _log.error("on_halt failed with %s; the halt stands", type(error).__name__)

@@ -1,0 +1,96 @@
+"""The command, as a person runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from director_ai import __version__
+from director_ai.cli.terminal import for_terminal
+from director_ai.core.safety_event import safety_event_schema
+
+COMMAND = str(Path(sys.executable).parent / "director-ai")
+
+
+def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "100", **more}
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=environment, check=False)
+
+
+def test_the_demo_halts_at_the_planted_error_and_shows_the_evidence() -> None:
+    shown = run("demo")
+    assert shown.returncode == 0, shown.stderr
+    assert "Refunds are available within" in shown.stdout
+    assert "HALTED" in shown.stdout
+    assert "hard_limit score=" in shown.stdout
+    assert "kb:return-window" in shown.stdout
+    assert "doubled" not in shown.stdout, "what comes after the halt is never read"
+    assert "\x1b" not in shown.stdout, "no colours where there is no terminal"
+
+
+def test_the_demo_has_colours_on_a_terminal() -> None:
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, "demo", "--delay", "0"], stdout=side, env={**os.environ, "TERM": "xterm-256color"}
+    )
+    os.close(side)
+    shown = b""
+    try:
+        while piece := os.read(main, 65536):
+            shown += piece
+    except OSError:  # how a pseudo-terminal says that the other side is gone
+        pass
+    assert process.wait() == 0
+    assert b"\x1b[32m" in shown
+    assert b"HALTED" in shown
+
+
+def test_the_version() -> None:
+    assert run("--version").stdout == f"director-ai {__version__}\n"
+
+
+def test_the_schema_is_the_schema() -> None:
+    assert json.loads(run("schema").stdout) == json.loads(json.dumps(safety_event_schema()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["dmo"], "Did you mean 'demo'"), (["demo", "--delay", "x"], "--delay"), (["demo", "--delay", "-1"], "--delay")],
+    ids=["unknown command", "not a number", "out of range"],
+)
+def test_a_mistake_gets_a_sentence_and_no_traceback(arguments: list[str], words: str) -> None:
+    failed = run(*arguments)
+    assert failed.returncode == 2
+    assert words in failed.stderr
+    assert "Traceback" not in failed.stderr + failed.stdout
+
+
+@pytest.mark.parametrize("command", ["demo", "schema"])
+def test_a_reader_who_leaves_is_no_error(command: str) -> None:
+    process = subprocess.Popen([COMMAND, command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait()
+
+
+TERMINAL = {
+    "colour sequences": ("a\x1b[31mb\x1b[0mc", "abc"),
+    "a window title": ("a\x1b]0;title\x07b", "ab"),
+    "an unfinished sequence": ("a\x1b", "a"),
+    "C1 controls": ("a\x9b31mb\x85c", "abc"),
+    "carriage return and backspace": ("a\rb\x08c", "abc"),
+    "bidi controls": ("a\u202eb\u2066c", "abc"),
+    "line ends and tabs stay": ("a\n\tb", "a\n\tb"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), TERMINAL.values(), ids=TERMINAL.keys())
+def test_nothing_reaches_the_terminal_that_could_steer_it(text: str, shown: str) -> None:
+    assert for_terminal(text) == shown

@@ -1,0 +1,234 @@
+"""Promise 2: any failure halts, with a typed reason and nothing unsafe shown. Parts × faults × drivers."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from conftest import Driver
+from director_ai import AsyncStreamingKernel, StreamingKernel, StreamSession
+from director_ai.core.safety_event import validate_safety_event
+from director_ai.testing import FAULTS, ScriptedScorer, ScriptedTokens, make_fault
+
+LIMIT = 0.1
+SLACK = 0.25
+SAFE = ["safe ", "text "]
+UNSAFE = "UNSAFE"
+KERNEL: dict[str, Any] = {"window_threshold": 0.0, "trend_threshold": 1.0, "token_timeout": LIMIT}
+
+RAISING = ("raises", "panics", "cancelled")
+SLOW = ("hangs", "slow")
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Lets go of whatever hangs once a test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def expected_reason(part: str, fault: str) -> str:
+    if fault in SLOW:
+        return "timeout"
+    if part == "source":
+        return "source_error"
+    return "callback_error" if fault in RAISING else "invalid_score"
+
+
+def run_with_fault(driver: Driver, part: str, fault: str, release: threading.Event) -> StreamSession:
+    fail = make_fault(fault, release=release)
+    if part == "callback":
+        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), Synchronous(ScriptedScorer([0.9, 0.9, fail])), kernel=KERNEL)
+    if part == "source":
+        return driver.run(source_with(fail), ScriptedScorer([0.9]), kernel=KERNEL)
+    scorer = ScriptedScorer([0.9, 0.9, 0.1])
+    if part == "review":
+        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel=KERNEL, scorer=Reviewer(fail))
+    return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel={**KERNEL, "on_halt": fail})
+
+
+class Synchronous:
+    """A callback that the test harness leaves synchronous."""
+
+    stays_synchronous = True
+
+    def __init__(self, scorer: ScriptedScorer) -> None:
+        self.scorer = scorer
+
+    def __call__(self, text: str) -> Any:
+        return self.scorer(text)
+
+
+class Reviewer:
+    def __init__(self, fail: Callable[..., Any]) -> None:
+        self.fail = fail
+
+    def review(self, prompt: str, text: str) -> Any:
+        return self.fail()
+
+
+def source_with(fail: Callable[..., Any]) -> Iterator[Any]:
+    """A source that gives two safe tokens and then the fault: a token that is none, an error, or nothing at all."""
+
+    def generate() -> Iterator[Any]:
+        yield from SAFE
+        yield fail()
+        yield UNSAFE
+
+    return generate()
+
+
+# Left out: a source's "0.9" is an ordinary token, and a listener that is called after the end can hold up its caller only.
+CELLS = [
+    (part, fault)
+    for part in ("callback", "source", "review", "on_halt")
+    for fault in FAULTS
+    if (part, fault) not in {("source", "str"), ("on_halt", "hangs")}
+]
+
+
+@pytest.mark.parametrize(("part", "fault"), CELLS, ids=[f"{part}-{fault}" for part, fault in CELLS])
+def test_every_fault_halts_with_a_typed_reason(driver: Driver, part: str, fault: str, release: threading.Event) -> None:
+    began = time.monotonic()
+    session = run_with_fault(driver, part, fault, release)
+    took = time.monotonic() - began
+    assert session.halted
+    assert session.output == "".join(SAFE)
+    assert UNSAFE not in session.output
+    word = expected_reason(part, fault) if part in ("callback", "source") else "hard_limit"
+    assert session.halt_reason.split()[0] == word
+    (event,) = session.safety_events
+    assert event.halt_reason == session.halt_reason
+    assert validate_safety_event(event.to_dict()) == event
+    if part == "review":
+        assert event.attributes == {"evidence": "failed"}
+        assert session.halt_evidence_structured.evidence_chunks == []
+    assert took < 30, "a hang must not hang"
+    if fault == "hangs":
+        # Not a benchmark: the promise is a bound on hanging, and it is ten times looser here than in the docs.
+        assert took < LIMIT + 10 * SLACK
+
+
+def test_the_grid_has_a_cell_for_each_of_the_fourteen_faults() -> None:
+    assert len(FAULTS) == 14
+    assert {fault for part, fault in CELLS if part == "callback"} == set(FAULTS)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_asynchronous_callback_that_hangs_is_given_up(backend: str) -> None:
+    cancelled = []
+
+    async def hang(text: str) -> float:
+        if text == UNSAFE:
+            try:
+                await anyio.sleep(60)
+            except BaseException:
+                cancelled.append(text)
+                raise
+        return 0.9
+
+    async def main() -> StreamSession:
+        return await AsyncStreamingKernel(**KERNEL).stream_to_session(ScriptedTokens([*SAFE, UNSAFE]), hang)
+
+    session = anyio.run(main, backend=backend)
+    assert session.halt_reason == "timeout waited_for=score limit_s=0.1"
+    assert session.output == "".join(SAFE)
+    assert cancelled == [UNSAFE]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_asynchronous_source_that_never_yields_is_given_up_though_no_token_arrives(backend: str) -> None:
+    closed = []
+
+    async def source() -> Any:
+        try:
+            yield "safe "
+            await anyio.sleep(60)
+        finally:
+            closed.append(True)
+
+    async def main() -> StreamSession:
+        return await AsyncStreamingKernel(total_timeout=LIMIT).stream_to_session(source(), lambda _: 0.9)
+
+    session = anyio.run(main, backend=backend)
+    assert session.halt_reason == "timeout waited_for=stream limit_s=0.1"
+    assert session.output == "safe "
+    assert closed
+
+
+def test_the_total_timeout_ends_a_stream_that_never_ends(driver: Driver) -> None:
+    def endless() -> Iterator[str]:
+        while True:
+            time.sleep(0.001)
+            yield "x"
+
+    session = driver.run(endless(), ScriptedScorer([0.9]), kernel={"total_timeout": LIMIT})
+    assert session.halt_reason == "timeout waited_for=stream limit_s=0.1"
+    assert session.output == "x" * len(session.tokens)
+    assert session.tokens
+
+
+def test_time_spent_is_counted_over_the_whole_stream(driver: Driver) -> None:
+    """Each answer is in time, all of them together are not."""
+    session = driver.run(
+        ScriptedTokens(["x"] * 50), lambda _: time.sleep(0.02) or 0.9, kernel={"token_timeout": 5.0, "total_timeout": 0.2}
+    )  # fmt: skip
+    assert session.halt_reason.startswith("timeout waited_for=stream")
+    assert 0 < len(session.tokens) < 50
+
+
+def test_held_tokens_are_not_released_by_a_failing_source(driver: Driver) -> None:
+    tokens = ScriptedTokens(["a", "b", UNSAFE], error=ConnectionError("secret"))
+    session = driver.run(tokens, ScriptedScorer([0.9]), kernel={"score_every_n": 2})
+    assert session.output == "ab"
+    assert session.halt_reason == "source_error type=ConnectionError"
+    assert [event.released for event in session.events] == [True, True, False]
+    assert "secret" not in session.safety_events[0].to_json()
+
+
+def test_a_source_that_fails_before_its_first_token(driver: Driver) -> None:
+    session = driver.run(ScriptedTokens([], error=OSError()), ScriptedScorer([0.9]), kernel={})
+    assert (session.halted, session.output, session.halt_index, session.events) == (True, "", 0, [])
+    assert session.halt_reason == "source_error type=OSError"
+
+
+def test_a_generator_that_re_enters_itself() -> None:
+    def source() -> Iterator[str]:
+        yield "a"
+        yield next(itself)
+
+    itself = source()
+    session = StreamingKernel().stream_tokens(itself, lambda _: 0.9)
+    assert (session.output, session.halt_reason) == ("a", "source_error type=ValueError")
+
+
+def test_a_callback_that_raises_stop_iteration_does_not_end_the_stream_quietly(driver: Driver) -> None:
+    session = driver.run(["a", "b"], ScriptedScorer([0.9, StopIteration()]), kernel={})
+    assert session.halted
+    assert session.halt_reason.startswith("callback_error")
+
+
+def test_a_coroutine_from_a_synchronous_callback_halts_without_a_warning() -> None:
+    async def score(_: str) -> float:
+        return 0.9
+
+    session = StreamingKernel().stream_tokens(["a"], score)
+    assert (session.output, session.halt_reason) == ("", "invalid_score got=coroutine")
+    assert inspect.iscoroutinefunction(score)
+
+
+def test_the_helper_thread_sees_the_context_of_the_caller_and_ends_with_the_stream() -> None:
+    before = threading.active_count()
+    StreamingKernel(token_timeout=5.0).stream_tokens(["a"] * 5, lambda _: 0.9)
+    for _ in range(200):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() <= before
