@@ -241,7 +241,7 @@ class ClauseSegmenter:
     # Rules: what the character at an offset means. None asks for more text; nothing after `_limit` is read.
 
     def _at_stop(self, at: int) -> _Step | None:
-        if is_enumerator(self._text, self._start, at):
+        if self._text[at + 1 : at + 2].isalnum() or is_enumerator(self._text, self._start, at):
             return _Step(at + 1)
         item = self._next_item(at)
         if item is None:
@@ -465,7 +465,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
 
 
 def _is_paragraph(gap: str) -> bool:
-    return gap != " " and (len(_NEWLINE.findall(gap)) > 1 or "\u2029" in gap or "\f" in gap)
+    return gap not in {" ", "\n"} and (len(_NEWLINE.findall(gap)) > 1 or "\u2029" in gap or "\f" in gap)
 
 
 def split_clauses(text: str) -> list[str]:
