@@ -80,6 +80,21 @@ def test_a_reader_who_leaves_is_no_error(command: str) -> None:
     process.wait()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("command", ["demo", "schema"])
+def test_a_full_disk_gets_a_sentence(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run([COMMAND, command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert failed.returncode != 0
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_terminal_without_unicode_is_no_error() -> None:
+    shown = run("demo", PYTHONIOENCODING="ascii")
+    assert shown.returncode == 0, shown.stderr
+    assert "HALTED" in shown.stdout
+
+
 TERMINAL = {
     "colour sequences": ("a\x1b[31mb\x1b[0mc", "abc"),
     "a window title": ("a\x1b]0;title\x07b", "ab"),

@@ -34,7 +34,7 @@ def test_the_python_blocks_of_a_page_run_as_one_script(page: Path, capsys: pytes
     anyio.run(main)
     printed = capsys.readouterr().out
     for expected in blocks(page, "text"):
-        assert expected.strip() in printed, "a text block shows what the page's code prints"
+        assert f"\n{expected}" in f"\n{printed}", "a text block shows whole lines of what the page's code prints"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

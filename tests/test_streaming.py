@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from conftest import Driver
 from director_ai import AsyncStreamingKernel, ConfigError, StreamingKernel, StreamSession
 from director_ai.core.safety_event import validate_safety_event
+from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
 from director_ai.errors import UnknownOption
 from director_ai.profiles import PROFILES
 from director_ai.testing import ManualClock, ScriptedReviewer, ScriptedScorer, ScriptedTokens
@@ -167,8 +169,36 @@ def test_a_soft_halt_cuts_a_token_that_reaches_into_the_next_clause(driver: Driv
 def test_a_fault_during_a_soft_halt_cuts_at_once(driver: Driver) -> None:
     scorer = ScriptedScorer([0.9] * 5 + [0.1, RuntimeError("boom")])
     session = driver.run(ANSWER, scorer, kernel={**CALM, "halt_mode": "soft"})
-    assert session.output == "The shop opens at nine. It is green"
+    assert session.output == "The shop opens at nine. It is", "what waited for the border stays behind"
     assert session.halt_reason.startswith("hard_limit"), "the first cause stands"
+    assert [event.released for event in session.events] == [True] * 5 + [False] * 2
+
+
+def test_a_soft_halt_ends_the_clause_in_which_the_badly_scored_text_began(driver: Driver) -> None:
+    tokens = [f"{word} " for word in "Good one. Bad claim here. Bad claim again. More.".split()]
+    session = driver.run(tokens, ScriptedScorer([0.0]), kernel={**CALM, "halt_mode": "soft", "score_every_n": 6})
+    assert session.output == "Good one. "
+    session = driver.run(
+        ["Fine. ", "Bad st", "uff. It goe", "s on. And more."],
+        lambda text: 0.0 if "uff" in text else 0.9,
+        kernel={**CALM, "halt_mode": "soft"},
+    )
+    assert session.output == "Fine. Bad stuff. "
+
+
+def test_what_is_cut_off_a_token_is_withheld_and_not_lost(driver: Driver) -> None:
+    session = driver.run(
+        ["Fine. ", "Bad st", "uff. It goe", "s on."],
+        ScriptedScorer([0.9, 0.0, 0.9]),
+        kernel={**CALM, "halt_mode": "soft", "streaming_debug": True},
+        scorer=ScriptedReviewer(FACTS),
+    )
+    assert session.tokens == ["Fine. ", "Bad st", "uff. "]
+    assert session.withheld == ["It goe"]
+    assert "".join(event.token for event in session.events) == "Fine. Bad stuff. It goe"
+    assert [event.coherence for event in session.events] == [0.9, 0.0, 0.9, 0.9]
+    assert session.halt_index == 1
+    assert session.events[1].halt_evidence is session.halt_evidence_structured
 
 
 @pytest.mark.parametrize("cut", range(1, 44))
@@ -305,6 +335,64 @@ def test_a_review_without_divergences_keeps_the_order_of_retrieval(driver: Drive
     session = driver.run(words(1), ScriptedScorer([0.1]), kernel=CALM, scorer=Plain(FACTS), top_k=1)
     assert [chunk.source for chunk in session.halt_evidence_structured.evidence_chunks] == ["kb:refund"]
     assert session.halt_evidence_structured.counterfactual_diagnostic.best_change is None
+
+
+class Bomb:
+    @property
+    def evidence(self) -> Any:
+        raise RuntimeError("secret text")
+
+
+def endless_chunks() -> Any:
+    while True:
+        yield EvidenceChunk("x", 0.1)
+
+
+LOOKED_AT = {
+    "an attribute that raises": Bomb(),
+    "a distance beyond floats": CoherenceScore(0.1, False, 0.9, 0.9, ScoringEvidence([EvidenceChunk("x", 10**400)], "", "", 0.9)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("score", LOOKED_AT.values(), ids=LOOKED_AT.keys())
+def test_a_review_that_fails_when_it_is_looked_at_never_masks_the_halt(driver: Driver, score: Any) -> None:
+    session = driver.run(words(2), ScriptedScorer([0.9, 0.1]), kernel=CALM, scorer=BrokenReviewer((False, score)))
+    assert session.output == "w0 "
+    assert session.safety_events[0].attributes == {"evidence": "failed"}
+
+
+def test_a_review_with_endless_evidence_ends(driver: Driver) -> None:
+    score = CoherenceScore(0.1, False, 0.9, 0.9, ScoringEvidence(endless_chunks(), "", "", 0.9))
+    session = driver.run(words(1), ScriptedScorer([0.1]), kernel=CALM, scorer=BrokenReviewer((False, score)))
+    assert len(session.halt_evidence_structured.evidence_chunks) == 3
+
+
+def test_a_scorer_of_any_name_makes_a_valid_event(driver: Driver) -> None:
+    scorer = type("The patient owes 90", (ScriptedReviewer,), {})(FACTS)
+    session = driver.run(words(1), ScriptedScorer([0.1]), kernel=CALM, scorer=scorer)
+    assert validate_safety_event(session.safety_events[0].to_dict()) == session.safety_events[0]
+
+
+def test_events_looked_at_during_the_review_are_not_kept(driver: Driver) -> None:
+    class Curious(ScriptedReviewer):
+        session: Any = None
+
+        def review(self, prompt: str, text: str) -> Any:
+            self.calls.append(len(live.session.events))  # type: ignore[arg-type]
+            return super().review(prompt, text)
+
+    reviewer = Curious(FACTS)
+    live = StreamingKernel(**CALM).stream(words(2), ScriptedScorer([0.9, 0.1]), scorer=reviewer)
+    list(live)
+    assert live.session.events[1].safety_event is live.session.safety_events[0]
+
+
+@pytest.mark.parametrize("close_after", [1, 2])
+def test_a_number_cut_by_a_reader_who_left_is_not_taken_for_whole(close_after: int) -> None:
+    with StreamingKernel().stream(["[1, 2", "5", "0]"], lambda _: 0.9, structured_recovery="json") as live:
+        for _ in range(close_after):
+            next(live)
+    assert live.session.structured_recovery.value == [1]
 
 
 # --- callbacks and bookkeeping --------------------------------------------------------------------------------
@@ -549,6 +637,50 @@ def test_a_synchronous_source_and_callback_may_be_given_to_the_asynchronous_kern
     assert session.output == "w0 w1 w2 "
     assert main_thread not in seen, "with a time limit it must not block the event loop"
     assert anyio.run(AsyncStreamingKernel().stream_to_session, words(3), score).output == "w0 w1 w2 "
+
+
+def test_a_stream_that_was_never_begun_still_closes_its_source() -> None:
+    tokens = (token for token in words(2))
+    StreamingKernel().stream(tokens, lambda _: 0.9).close()
+    assert list(tokens) == []
+
+    async def source() -> Any:
+        yield "x"
+
+    async def main() -> list[str]:
+        tokens = source()
+        async with AsyncStreamingKernel().stream(tokens, lambda _: 0.9):
+            pass
+        return [token async for token in tokens]
+
+    assert anyio.run(main) == []
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_source_that_never_waits_lets_others_run_and_can_be_cancelled(backend: str) -> None:
+    async def endless() -> Any:
+        while True:
+            yield "x"
+
+    async def main() -> None:
+        with anyio.move_on_after(0.05) as scope:
+            await AsyncStreamingKernel().stream_to_session(endless(), lambda _: 0.9)
+        assert scope.cancelled_caught
+
+    anyio.run(main, backend=backend)
+
+
+def test_time_counts_from_the_first_token_asked_for() -> None:
+    clock = ManualClock()
+    live = StreamingKernel(total_timeout=1.0, clock=clock).stream(["a"], lambda _: 0.9)
+    clock.advance(5.0)
+    assert "".join(event.token for event in live) == "a"
+
+
+def test_help_shows_the_options_of_a_stream() -> None:
+    shown = inspect.signature(StreamingKernel.stream_tokens).parameters
+    assert (shown["top_k"].default, shown["scorer"].default, shown["prompt"].default) == (3, None, "")
+    assert list(shown) == list(inspect.signature(StreamingKernel.stream).parameters)
 
 
 def test_an_asynchronous_source_is_refused_by_the_synchronous_kernel() -> None:

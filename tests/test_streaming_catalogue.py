@@ -6,6 +6,7 @@ import decimal
 import fractions
 import math
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -95,7 +96,23 @@ def test_tokens_that_pass(driver: Driver, tokens: list[str], text: str, mode: st
     assert session.flags.get("lone_surrogate", 0) == text.count("\ufffd")
 
 
-NO_TOKENS = {"None": None, "bytes": b"x", "int": 1, "dict": {"text": "x"}, "list": ["x"], "float": math.nan}
+class Proxy:
+    """What an unbound proxy does when somebody asks for its class."""
+
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError
+
+
+NO_TOKENS = {
+    "a mock of a string": MagicMock(spec=str),
+    "None": None,
+    "bytes": b"x",
+    "int": 1,
+    "dict": {"text": "x"},
+    "list": ["x"],
+    "float": math.nan,
+}
 
 
 @pytest.mark.parametrize("token", NO_TOKENS.values(), ids=NO_TOKENS.keys())
@@ -103,6 +120,13 @@ def test_what_is_no_token_halts(driver: Driver, token: Any) -> None:
     session = driver.run(["safe ", token, "after"], ScriptedScorer([0.9]), kernel={})
     assert (session.halted, session.output) == (True, "safe ")
     assert session.halt_reason == f"source_error expected=str got={type(token).__name__}"
+
+
+def test_a_proxy_that_fails_to_name_its_class_halts(driver: Driver) -> None:
+    session = driver.run(["safe ", Proxy()], ScriptedScorer([0.9]), kernel={})
+    assert (session.output, session.halt_reason) == ("safe ", "source_error expected=str got=Proxy")
+    session = driver.run(["x"], lambda _: Proxy(), kernel={})
+    assert (session.output, session.halt_reason) == ("", "invalid_score got=Proxy")
 
 
 SCORES = {
@@ -118,6 +142,7 @@ NO_SCORES = {
     "NaN": math.nan, "inf": math.inf, "-inf": -math.inf, "2.0": 2.0, "-1": -1, "None": None, "string": "0.9", "True": True,
     "numpy NaN": np.float64("nan"), "numpy bool": np.bool_(True), "array": np.array([0.9]), "0-d array": np.array(0.9),
     "complex": 0.9 + 0j, "decimal": decimal.Decimal("0.9"), "list": [0.9], "dict": {}, "function": len, "a huge int": 10**400,
+    "a mock of a float": MagicMock(spec=float),
 }  # fmt: skip
 
 
@@ -155,6 +180,9 @@ BAD_SETTINGS: dict[str, dict[str, Any]] = {
         for name in ("token_timeout", "total_timeout")
         for value in (0, -1, math.nan, math.inf, "1", True)
     },
+    "window_size beyond reason": {"window_size": 10**30},
+    "token_timeout beyond any timer": {"token_timeout": 1e300},
+    "clock=3": {"clock": 3},
     "soft below hard": {"hard_limit": 0.7, "soft_limit": 0.6},
     "adaptive='yes'": {"adaptive": "yes"},
     "streaming_debug=1": {"streaming_debug": 1},
@@ -222,6 +250,14 @@ def test_what_is_no_stream_is_refused(driver: Driver, tokens: Any) -> None:
 def test_what_is_no_callback_is_refused(driver: Driver) -> None:
     with pytest.raises(ConfigError, match="callable"):
         driver.run(["x"], 0.9, kernel={})
+
+
+def test_an_asynchronous_listener_is_refused_where_nobody_awaits_it() -> None:
+    async def listen(session: Any) -> None: ...
+
+    with pytest.raises(ConfigError, match="AsyncStreamingKernel"):
+        StreamingKernel(on_halt=listen)
+    AsyncStreamingKernel(on_halt=listen)
 
 
 def test_a_message_never_repeats_a_bad_value_that_may_be_text() -> None:

@@ -199,6 +199,94 @@ def test_a_source_that_fails_before_its_first_token(driver: Driver) -> None:
     assert session.halt_reason == "source_error type=OSError"
 
 
+class Unopenable:
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+    def __iter__(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return 5
+
+
+@pytest.mark.parametrize("error", [ConnectionError("refused"), None], ids=["raises", "returns no iterator"])
+def test_a_source_that_cannot_be_opened(driver: Driver, error: BaseException | None) -> None:
+    session = driver.run(Unopenable(error), ScriptedScorer([0.9]), kernel={})
+    assert (session.halted, session.output) == (True, "")
+    assert session.halt_reason.startswith("source_error type=")
+    assert len(session.safety_events) == 1
+
+
+def test_a_source_that_hangs_on_opening_is_given_up(driver: Driver, release: threading.Event) -> None:
+    class Hanging:
+        def __iter__(self) -> Any:
+            release.wait(60)
+            return iter(["x"])
+
+    session = driver.run(Hanging(), ScriptedScorer([0.9]), kernel=KERNEL)
+    assert session.halt_reason == "timeout waited_for=token limit_s=0.1"
+
+
+class SlowToClose:
+    def __init__(self, close: Callable[[], Any]) -> None:
+        self.close = close
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> str:
+        return "x"
+
+
+@pytest.mark.parametrize("fault", ["hangs", "panics", "raises"])
+def test_a_source_that_cannot_be_closed_loses_nothing(driver: Driver, fault: str, release: threading.Event) -> None:
+    began = time.monotonic()
+    source = SlowToClose(make_fault(fault, release=release))
+    session = driver.run(source, Synchronous(ScriptedScorer([0.9, 0.1])), kernel=KERNEL)
+    assert session.output == "x"
+    assert time.monotonic() - began < 10, "a hang must not hang"
+
+
+def test_a_hung_generator_is_closed_once_it_comes_back(release: threading.Event) -> None:
+    closed = threading.Event()
+
+    def source() -> Iterator[str]:
+        try:
+            release.wait(60)
+            yield "x"
+        finally:
+            closed.set()
+
+    tokens = source()
+    assert StreamingKernel(**KERNEL).stream_tokens(tokens, lambda _: 0.9).halted
+    assert not closed.is_set()
+    release.set()
+    assert closed.wait(10)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_answer_that_comes_too_late_is_no_answer(backend: str) -> None:
+    async def stubborn(_: str) -> float:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(3 * LIMIT)
+        return 0.9
+
+    async def main() -> StreamSession:
+        return await AsyncStreamingKernel(**KERNEL).stream_to_session(ScriptedTokens(["x"]), stubborn)
+
+    assert anyio.run(main, backend=backend).halt_reason.startswith("timeout")
+
+
+def test_a_callback_that_raises_generator_exit_halts(driver: Driver) -> None:
+    session = driver.run(["a", "b"], ScriptedScorer([0.9, GeneratorExit()]), kernel={})
+    assert (session.output, session.halted) == ("a", True)
+
+
+def test_a_fault_has_no_observed_score(driver: Driver) -> None:
+    session = driver.run(["a", "b"], ScriptedScorer([0.9, "x"]), kernel={})
+    assert session.safety_events[0].observed_score is None
+
+
 def test_a_generator_that_re_enters_itself() -> None:
     def source() -> Iterator[str]:
         yield "a"

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import inspect
 import logging
-import math
 import time
 from collections import deque
 from collections.abc import (
@@ -23,22 +22,20 @@ from collections.abc import (
     Iterable,
     Iterator,
 )
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypedDict, Unpack
-
-import anyio
-import anyio.lowlevel
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypedDict, TypeVar, Unpack
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import check_count, check_number
-from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
+from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, close_quietly, drive
 from director_ai.core.runtime.halting import HaltRules
 from director_ai.core.runtime.plan import must_pass, stream_plan
-from director_ai.core.runtime.release import GateSettings, StreamContext, TokenGate
+from director_ai.core.runtime.release import GateSettings, StreamContext, TokenGate, type_name
 from director_ai.core.runtime.structured_recovery import StructuredRecoveryConfig, recovery_config
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.profiles import get_profile
 
 if TYPE_CHECKING:
+    from director_ai.core.runtime.drive import Show
     from director_ai.core.runtime.plan import Plan
     from director_ai.core.runtime.session import StreamSession, TokenEvent
 
@@ -46,7 +43,7 @@ __all__ = ["AsyncLiveStream", "AsyncStreamingKernel", "LiveStream", "Reviewer", 
 
 _log = logging.getLogger(__name__)
 
-_CLOSING_SECONDS: Final = 1.0
+_LONGEST_SECONDS: Final = 1e6  # eleven days; the timers of some platforms end not far above it
 
 
 class Reviewer(Protocol):
@@ -73,6 +70,8 @@ class StreamOptions(TypedDict, total=False):
 
 class _Kernel:
     """The settings of a kernel, checked at construction. A kernel holds no stream: any number may run at once."""
+
+    _awaits = False
 
     def __init__(  # noqa: PLR0913, PLR0917 - the documented constructor
         self,
@@ -113,6 +112,12 @@ class _Kernel:
         )
         if on_halt is not None and not callable(on_halt):
             raise ConfigError(f"on_halt must be callable or None, got a {type(on_halt).__name__}")
+        if inspect.iscoroutinefunction(on_halt) and not self._awaits:
+            raise ConfigError(
+                "on_halt is asynchronous, and a StreamingKernel cannot await it: use AsyncStreamingKernel"
+            )
+        if not callable(clock):
+            raise ConfigError(f"clock must be a function that returns seconds, got a {type(clock).__name__}")
         self._on_halt = on_halt
         self._token_timeout = _check_seconds("token_timeout", token_timeout)
         self._total_timeout = _check_seconds("total_timeout", total_timeout)
@@ -151,23 +156,31 @@ class _Kernel:
             raise ConfigError(f"scorer must have a method review(prompt, text), got a {type(scorer).__name__}")
         if not isinstance(prompt, str):
             raise ConfigError(f"prompt must be a string, got a {type(prompt).__name__}")
-        clock, started = self._clock, self._clock()
         context = StreamContext(
             tenant_id=check_identifier("tenant_id", tenant_id),
             request_id=check_identifier("request_id", request_id),
             top_k=check_count("top_k", top_k, 1),
             recovery=recovery_config(structured_recovery),
-            elapsed_ms=lambda: max(0.0, (clock() - started) * 1000.0),
+            clock=self._clock,
         )
         gate = TokenGate(self._settings, context)
-        scorer_path = None if scorer is None else f"{type(scorer).__name__}.review"
+        scorer_path = None if scorer is None else f"{type_name(scorer)}.review"
         return gate, stream_plan(gate, prompt=prompt, scorer_path=scorer_path)
-
-    def _limits(self) -> dict[str, Any]:
-        return {"each": self._token_timeout, "total": self._total_timeout, "clock": self._clock}
 
 
 _OPTIONS = tuple(name for name in inspect.signature(_Kernel).parameters if name != "unknown")
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _shows_options(method: _Method) -> _Method:
+    """Let `help` and editors show the options of a stream by name, with their defaults."""
+    shown = inspect.signature(method)
+    options = [p for p in inspect.signature(_Kernel._open).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    named = [p for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    method.__signature__ = shown.replace(parameters=[*named, *options])  # type: ignore[attr-defined]  # read by inspect
+    return method
 
 
 class StreamingKernel(_Kernel):
@@ -177,22 +190,18 @@ class StreamingKernel(_Kernel):
     and the callbacks run on a helper thread, so that one that hangs cannot hold the stream.
     """
 
+    @_shows_options
     def stream_tokens(
-        self,
-        tokens: Iterable[str],
-        coherence_callback: Callable[[str], float],
-        **options: Unpack[StreamOptions],
+        self, tokens: Iterable[str], coherence_callback: Callable[[str], float], **options: Unpack[StreamOptions]
     ) -> StreamSession:
         """Run a stream to its end or to its halt, and return the session."""
         live = self._start(tokens, coherence_callback, options, watched=False)
         deque(live, maxlen=0)
         return live.session
 
+    @_shows_options
     def stream(
-        self,
-        tokens: Iterable[str],
-        coherence_callback: Callable[[str], float],
-        **options: Unpack[StreamOptions],
+        self, tokens: Iterable[str], coherence_callback: Callable[[str], float], **options: Unpack[StreamOptions]
     ) -> LiveStream:
         """Yield each token's event as soon as it may be shown; `.session` tells the rest."""
         return self._start(tokens, coherence_callback, options, watched=True)
@@ -206,25 +215,37 @@ class StreamingKernel(_Kernel):
                 f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
                 "call a generator function first, and give an asynchronous stream to AsyncStreamingKernel"
             )
-        calls = SyncCalls(**self._limits())
-        source = iter(tokens)
-        actions = {
-            "token": calls.bind("token", source.__next__),
-            "score": calls.bind("score", callback),
-            "review": calls.bind("review", getattr(options.get("scorer"), "review", _nobody)),
-        }
         show = gate.session.released_events if watched else _show_nothing
-        return LiveStream(gate.session, self._run(gate, source, calls, drive(plan, actions, show)))
+        source = _Source(tokens)
+        events = self._run(gate, plan, source, callback, options.get("scorer"), show)
+        return LiveStream(gate.session, events, source)
 
     def _run(
-        self, gate: TokenGate, source: Iterator[str], calls: SyncCalls, events: Generator[TokenEvent]
+        self,
+        gate: TokenGate,
+        plan: Plan,
+        source: _Source,
+        callback: Callable[[str], float],
+        scorer: Reviewer | None,
+        show: Show,
     ) -> Generator[TokenEvent]:
-        """Pass the events on, then put everything back in its place, whichever way the stream ended."""
+        """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
+        gate.begin()
+        calls = SyncCalls(each=self._token_timeout, total=self._total_timeout, clock=self._clock)
+
+        def open_source() -> None:
+            source.opened = iter(source.tokens)
+            actions["token"] = calls.bind("token", source.opened.__next__)
+
+        actions = {
+            "open": calls.bind("token", open_source),
+            "score": calls.bind("score", callback),
+            "review": calls.bind("review", getattr(scorer, "review", _nobody)),
+        }
         try:
-            yield from events
+            yield from drive(plan, actions, show)
         finally:
-            calls.close()
-            _close(source)
+            calls.close(source.take())
             gate.conclude()
         if gate.halt is not None and self._on_halt is not None:
             try:
@@ -240,6 +261,9 @@ class AsyncStreamingKernel(_Kernel):
     limit a synchronous callback runs in place: make one that takes long asynchronous, or set `token_timeout`.
     """
 
+    _awaits = True
+
+    @_shows_options
     async def stream_to_session(
         self,
         tokens: AsyncIterable[str] | Iterable[str],
@@ -247,12 +271,12 @@ class AsyncStreamingKernel(_Kernel):
         **options: Unpack[StreamOptions],
     ) -> StreamSession:
         """Run a stream to its end or to its halt, and return the session."""
-        live = self._start(tokens, coherence_fn, options, watched=False)
-        async with live:
+        async with self._start(tokens, coherence_fn, options, watched=False) as live:
             async for _ in live:
                 pass
         return live.session
 
+    @_shows_options
     def stream(
         self,
         tokens: AsyncIterable[str] | Iterable[str],
@@ -276,31 +300,40 @@ class AsyncStreamingKernel(_Kernel):
                 f"tokens must be a synchronous or asynchronous iterable of strings, got a {type(tokens).__name__}; "
                 "call a generator function first"
             )
-        calls = AsyncCalls(**self._limits())
-        source = tokens.__aiter__() if isinstance(tokens, AsyncIterable) else iter(tokens)
-        actions = {
-            "token": _bind_source(source, calls),
-            "score": calls.bind("score", callback),
-            "review": calls.bind("review", getattr(options.get("scorer"), "review", _nobody)),
-        }
         show = gate.session.released_events if watched else _show_nothing
-        return AsyncLiveStream(gate.session, self._run(gate, source, calls, adrive(plan, actions, show)))
+        source = _Source(tokens)
+        events = self._run(gate, plan, source, callback, options.get("scorer"), show)
+        return AsyncLiveStream(gate.session, events, source)
 
     async def _run(
         self,
         gate: TokenGate,
-        source: AsyncIterator[str] | Iterator[str],
-        calls: AsyncCalls,
-        events: AsyncGenerator[TokenEvent],
+        plan: Plan,
+        source: _Source,
+        callback: Callable[[str], Any],
+        scorer: Reviewer | None,
+        show: Show,
     ) -> AsyncGenerator[TokenEvent]:
-        """Pass the events on, then put everything back in its place, whichever way the stream ended."""
+        """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
+        gate.begin()
+        calls = AsyncCalls(each=self._token_timeout, total=self._total_timeout, clock=self._clock)
+
+        def open_source() -> None:
+            tokens = source.tokens
+            source.opened = tokens.__aiter__() if isinstance(tokens, AsyncIterable) else iter(tokens)
+            actions["token"] = _bind_source(source.opened, calls)
+
+        actions = {
+            "open": calls.bind("token", open_source),
+            "score": calls.bind("score", callback),
+            "review": calls.bind("review", getattr(scorer, "review", _nobody)),
+        }
         try:
-            async with contextlib.aclosing(events):
+            async with contextlib.aclosing(adrive(plan, actions, show)) as events:
                 async for event in events:
                     yield event
         finally:
-            calls.close()
-            await _aclose(source)
+            await calls.close(source.take())
             gate.conclude()
         if gate.halt is not None and self._on_halt is not None:
             try:
@@ -311,13 +344,28 @@ class AsyncStreamingKernel(_Kernel):
                 _log_listener_failure(error)
 
 
+class _Source:
+    """What the caller gave, and what came of opening it."""
+
+    def __init__(self, tokens: Any) -> None:
+        self.tokens = tokens
+        self.opened: Any = None
+
+    def take(self) -> Any:
+        """Return what has to be closed, once."""
+        taken = self.opened if self.opened is not None else self.tokens
+        self.opened = self.tokens = None
+        return taken
+
+
 class LiveStream:
     """The events of a running stream, each of them safe to show; close it, or use `with`, to stop early."""
 
-    def __init__(self, session: StreamSession, events: Generator[TokenEvent]) -> None:
+    def __init__(self, session: StreamSession, events: Generator[TokenEvent], source: _Source) -> None:
         self.session = session
         """Complete once the events are exhausted."""
         self._events = events
+        self._source = source
 
     def __iter__(self) -> Iterator[TokenEvent]:
         return self._events
@@ -328,6 +376,7 @@ class LiveStream:
     def close(self) -> None:
         """Stop reading, and close the token source."""
         self._events.close()
+        close_quietly(self._source.take())  # a stream that was never begun has not taken it
 
     def __enter__(self) -> Self:
         return self
@@ -339,10 +388,11 @@ class LiveStream:
 class AsyncLiveStream:
     """The events of a running stream, each of them safe to show; close it, or use `async with`, to stop early."""
 
-    def __init__(self, session: StreamSession, events: AsyncGenerator[TokenEvent]) -> None:
+    def __init__(self, session: StreamSession, events: AsyncGenerator[TokenEvent], source: _Source) -> None:
         self.session = session
         """Complete once the events are exhausted."""
         self._events = events
+        self._source = source
 
     def __aiter__(self) -> AsyncIterator[TokenEvent]:
         return self._events
@@ -353,6 +403,7 @@ class AsyncLiveStream:
     async def aclose(self) -> None:
         """Stop reading, and close the token source."""
         await self._events.aclose()
+        await AsyncCalls(each=None, total=None, clock=time.monotonic).close(self._source.take())
 
     async def __aenter__(self) -> Self:
         return self
@@ -371,31 +422,12 @@ def _bind_source(source: AsyncIterator[str] | Iterator[str], calls: AsyncCalls) 
     step = calls.bind("token", functools.partial(next, source, _END), awaitable=False)
 
     async def pull() -> str:
-        await anyio.lowlevel.checkpoint()  # a synchronous source never waits: let others run, and be cancelled
         token = await step()
         if token is _END:
             raise StopAsyncIteration
         return token  # type: ignore[no-any-return]  # the gate checks what a source yields
 
     return pull
-
-
-def _close(source: object) -> None:
-    """Close a source that can be closed; one that fails to is not worth losing the session for."""
-    close = getattr(source, "close", None)
-    if callable(close):
-        with contextlib.suppress(Exception):
-            close()
-
-
-async def _aclose(source: object) -> None:
-    """Close a source, also while being cancelled, but not for ever."""
-    aclose = getattr(source, "aclose", None)
-    if not callable(aclose):
-        _close(source)
-        return
-    with contextlib.suppress(Exception), anyio.move_on_after(_CLOSING_SECONDS, shield=True):
-        await aclose()
 
 
 def _show_nothing(start: int, stop: int) -> tuple[TokenEvent, ...]:  # noqa: ARG001 - the signature of a show
@@ -410,7 +442,7 @@ def _nobody(prompt: str, text: str) -> None:
 def _check_seconds(name: str, value: object) -> float | None:
     if value is None:
         return None
-    seconds = check_number(name, value, 0.0, math.inf)
+    seconds = check_number(name, value, 0.0, _LONGEST_SECONDS)
     if seconds == 0.0:
         raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
     return seconds

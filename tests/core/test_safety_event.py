@@ -7,9 +7,11 @@ import dataclasses
 import json
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,6 +171,10 @@ RAW_PLACES: dict[str, dict[str, Any]] = {
     "the explanation": {"tenant_safe_explanation": RAW},
     "a name in an explanation": {"tenant_safe_explanation": "The stream was halted by Jane."},
     "another script in an explanation": {"tenant_safe_explanation": "Поток остановлен."},
+    "a card number in an explanation": {"tenant_safe_explanation": "4111 1111 1111 1111"},
+    "an identity number in an explanation": {"tenant_safe_explanation": "key 123-45-6789"},
+    "two long figures in a row": {"tenant_safe_explanation": "key 1234567 8901234"},
+    "an encoded sentence as a ref": {"evidence_refs": ["The%20shop%20opens"]},
     "a long number in an explanation": {"tenant_safe_explanation": "Limit 4111111111111111 exceeded."},
     "an explanation over the limit": {"tenant_safe_explanation": "the " * 100},
     "the hook id": {"hook_id": RAW},
@@ -200,6 +206,43 @@ def test_every_halt_can_be_recorded_whatever_its_evidence_says(
     assert validate_safety_event(event.to_dict()) == event
     SCHEMA.validate(event.to_dict())
     assert SafetyEvent.from_json(event.to_json()) == event
+
+
+@pytest.mark.parametrize("unit", ["1.", "1 ", "a", "a.", ".", "1.1", "the "])
+def test_an_explanation_costs_one_look_per_character(unit: str) -> None:
+    """A pattern that backtracks would not come back from these within the test's time limit."""
+    with pytest.raises(PayloadError):
+        validate_safety_event(make_event().to_dict() | {"tenant_safe_explanation": (unit * 240)[:239] + "!"})
+
+
+def test_numbers_of_other_kinds_are_stored_as_plain_ones() -> None:
+    event = make_event(threshold=np.float32(0.5), latency_ms=Fraction(1, 2))
+    assert SafetyEvent.from_json(event.to_json()) == event
+    assert len({event, event}) == 1
+
+
+BARE: dict[str, Any] = {
+    "no reason": lambda: SafetyEvent.from_policy_decision("halt", hook_id="x", hook_scope="agent", halt_reason=None),
+    "a list as decision": lambda: SafetyEvent.from_policy_decision([], hook_id="x", hook_scope="agent"),
+    "a lone surrogate": lambda: make_event(request_id="x\ud800"),
+    "a trace of other things": lambda: make_event(trace_attribution=HaltTraceAttribution(fact_source=3, threshold=math.nan)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", BARE.values(), ids=BARE.keys())
+def test_nothing_else_than_our_own_errors_is_raised(make: Any) -> None:
+    with pytest.raises(PayloadError):
+        make()
+
+
+def test_evidence_without_a_score_has_no_observed_score() -> None:
+    evidence = HaltEvidence("timeout", None, [])
+    assert SafetyEvent.from_halt_evidence(evidence, hook_id="x").observed_score is None
+
+
+def test_a_key_that_stands_twice_is_said_to() -> None:
+    with pytest.raises(PayloadError, match="twice"):
+        SafetyEvent.from_json('{"a":1,"a":2}')
 
 
 def test_words_of_a_hook_of_your_own_can_be_admitted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -42,6 +43,9 @@ def _options(
 
 def main() -> None:
     """Run the command; an error of ours is a sentence, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a bar or a dash that the terminal cannot show is no reason to fail
     try:
         app()
     except DirectorError as error:
@@ -51,3 +55,6 @@ def main() -> None:
         # The reader left (`director-ai demo | head`). Point stdout elsewhere, or the interpreter complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
+    except OSError as error:
+        sys.stderr.write(f"director-ai: cannot write the output ({error.strerror})\n")
+        raise SystemExit(1) from None

@@ -123,12 +123,13 @@ def demo(
         request_id="demo",
     )
     for event in live:
-        console.print(for_terminal(event.token), style="green", end="", soft_wrap=True)
+        console.print(for_terminal(event.token), style="green", end="", soft_wrap=True, markup=False)
     show_halt(console, live.session)
 
 
 def show_halt(console: Console, session: StreamSession) -> None:
     """Show the halt and what it rests on."""
+    from rich.markup import escape  # noqa: PLC0415 - as above
     from rich.panel import Panel  # noqa: PLC0415 - as above
     from rich.table import Table  # noqa: PLC0415
 
@@ -143,7 +144,7 @@ def show_halt(console: Console, session: StreamSession) -> None:
     for chunk, score in zip(evidence.evidence_chunks, evidence.nli_scores or [], strict=True):
         bar = "█" * round(score * 20) or "·"
         colour = "red" if score > 0.5 else "dim"
-        table.add_row(chunk.source, chunk.text, f"[{colour}]{score:.2f} {bar}[/]")
+        table.add_row(escape(chunk.source), escape(chunk.text), f"[{colour}]{score:.2f} {bar}[/]")
     body = Table.grid(padding=(1, 0))
     body.add_row(
         f"[bold]{session.halt_reason}[/]\ntoken {session.halt_index} was read and not shown; "
@@ -152,6 +153,7 @@ def show_halt(console: Console, session: StreamSession) -> None:
     body.add_row(table)
     change = evidence.counterfactual_diagnostic and evidence.counterfactual_diagnostic.best_change
     if change:
-        body.add_row(f"It would have passed if [cyan]{change.fact_source}[/] said: [italic]{change.proposed_fact}[/]")
+        fact = f"[cyan]{escape(change.fact_source)}[/] said: [italic]{escape(change.proposed_fact)}[/]"
+        body.add_row(f"It would have passed if {fact}")
     body.add_row(f"Event [cyan]{session.safety_events[0].event_id}[/] holds identifiers and figures, no text.")
     console.print(Panel(body, title="why", border_style="red", padding=(1, 2)))

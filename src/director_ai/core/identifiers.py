@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:@-]{0,126}[A-Za-z0-9])?")
-REF_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._:/#@+~%=&?\[\]-]{0,199}"
+REF_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._:/#@+~=&?\[\]-]{0,199}"
 UTC_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|\+00:00)"
 _REF = re.compile(REF_PATTERN)
 _UTC = re.compile(UTC_PATTERN)

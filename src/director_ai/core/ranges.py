@@ -15,33 +15,36 @@ def check_number(
 ) -> float:
     """Return a finite number in [low, high] as a float, or refuse it by its name."""
     bounds = f"a number from {low:g} to {high:g}" if math.isfinite(high) else f"a finite number of at least {low:g}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not issubclass(type(value), numbers.Real):
         raise error(f"{name} must be {bounds}, got a {type(value).__name__}")
-    number = _to_float(value)
+    number = _to_float(value)  # type: ignore[arg-type]  # the line above checked it, by its real type
     if not (math.isfinite(number) and low <= number <= high):
         raise error(f"{name} must be {bounds}, got {number:g}")
     return number
 
 
-def check_count(name: str, value: object, low: int) -> int:
-    """Return a whole number of at least `low`, or refuse it by its name."""
+def check_count(name: str, value: object, low: int, high: int = 1_000_000) -> int:
+    """Return a whole number from `low` to `high`, or refuse it by its name."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ConfigError(f"{name} must be a whole number of at least {low}, got a {type(value).__name__}")
-    if value < low:
-        raise ConfigError(f"{name} must be at least {low}, got {int(value)}")
-    return int(value)
+    count = int(value)
+    if count < low:
+        raise ConfigError(f"{name} must be at least {low}, got {count}")
+    if count > high:
+        raise ConfigError(f"{name} must be at most {high}")
+    return count
 
 
 def as_score(answer: object) -> float | None:
     """Return a callback's answer as a score, or None where it is not one: fail closed, guess nothing.
 
     Accepted are real numbers from 0 to 1, NumPy scalars among them. A bool is not a score: it is what a callback
-    returns that answers another question.
+    returns that answers another question. Only the real type counts: a mock or a proxy that claims another is neither.
     """
     if type(answer) is not float:
-        if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
+        if type(answer) is bool or not issubclass(type(answer), numbers.Real):
             return None
-        answer = _to_float(answer)
+        answer = _to_float(answer)  # type: ignore[arg-type]  # the line above checked it
     return answer if 0.0 <= answer <= 1.0 else None  # NaN fails both comparisons
 
 

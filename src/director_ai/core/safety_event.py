@@ -17,7 +17,7 @@ from director_ai.core.identifiers import (
     ref_of,
     utc_now,
 )
-from director_ai.core.ranges import check_number
+from director_ai.core.ranges import as_score, check_number
 from director_ai.core.tenant_safety import (
     EXPLANATION_LIMIT,
     REASON_PATTERN,
@@ -79,14 +79,13 @@ class SafetyEvent:
     evidence_refs: tuple[str, ...] = ()
     tenant_safe_explanation: str = ""
     trace_attribution: HaltTraceAttribution | None = None
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.schema_version != SCHEMA_VERSION:
             raise PayloadError(f"schema_version must be {SCHEMA_VERSION!r}; this release reads no other")
         for name in _TEXT_FIELDS:
-            if not isinstance(getattr(self, name), str):
-                raise PayloadError(f"{name} must be a string, got {type(getattr(self, name)).__name__}")
+            _check_text(name, getattr(self, name))
         for name in ("event_id", "hook_id"):
             if not getattr(self, name).strip():
                 raise PayloadError(f"{name} must not be blank")
@@ -98,9 +97,9 @@ class SafetyEvent:
             raise UnknownOption("policy_decision", self.policy_decision, POLICY_DECISIONS)
         for name, high in (("threshold", 1.0), ("observed_score", 1.0), ("latency_ms", math.inf)):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), 0.0, high, PayloadError)
-        if not isinstance(self.trace_attribution, HaltTraceAttribution | None):
-            raise PayloadError("trace_attribution must be a HaltTraceAttribution or None")
+                object.__setattr__(self, name, check_number(name, getattr(self, name), 0.0, high, PayloadError))
+        if self.trace_attribution is not None:
+            object.__setattr__(self, "trace_attribution", _checked_trace(self.trace_attribution))
         # The containers are copied, so that nobody who holds the originals can change a recorded event.
         object.__setattr__(self, "evidence_refs", _strings("evidence_refs", self.evidence_refs))
         object.__setattr__(self, "attributes", _string_map(self.attributes))
@@ -127,7 +126,7 @@ class SafetyEvent:
             trace = replace(trace, fact_source=ref_of(trace.fact_source) if trace.fact_source else "")
         made: dict[str, Any] = {
             "threshold": trace.threshold if trace is not None else None,
-            "observed_score": evidence.last_score if 0.0 <= evidence.last_score <= 1.0 else None,
+            "observed_score": as_score(evidence.last_score),
             "evidence_refs": tuple(dict.fromkeys(ref_of(c.source, c.text) for c in evidence.evidence_chunks)),
             "trace_attribution": trace,
         }
@@ -149,6 +148,8 @@ class SafetyEvent:
         unknown = next((name for name in more if name not in _FIELD_NAMES), None)
         if unknown is not None:
             raise UnknownOption("SafetyEvent field", unknown, _FIELD_NAMES)
+        for name, value in (("policy_decision", policy_decision), ("halt_reason", halt_reason)):
+            _check_text(name, value)
         more.setdefault("tenant_safe_explanation", explain(policy_decision, halt_reason))
         return cls(
             hook_id=hook_id, hook_scope=hook_scope, policy_decision=policy_decision, halt_reason=halt_reason, **more
@@ -188,6 +189,8 @@ class SafetyEvent:
         """Rebuild an event from `to_json`."""
         try:
             payload = json.loads(text, object_pairs_hook=_unique_keys)
+        except PayloadError:
+            raise
         except (ValueError, TypeError, RecursionError) as error:
             raise PayloadError(f"not a JSON safety event ({type(error).__name__})") from None
         return cls.from_dict(payload)
@@ -214,18 +217,31 @@ def _string_map(values: object) -> dict[str, str]:
     return dict(values)
 
 
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise PayloadError(f"{name} must be a string, got {type(value).__name__}")
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        raise PayloadError(f"{name} must be text that can be written as UTF-8")
+
+
 def _trace(values: object) -> HaltTraceAttribution:
     if not isinstance(values, Mapping) or set(values) != set(_TRACE_NAMES):
         raise PayloadError(f"trace_attribution must be an object with exactly: {', '.join(_TRACE_NAMES)}")
-    for name in ("fact_source", "retrieval_path", "scorer_path"):
-        if not isinstance(values[name], str):
-            raise PayloadError(f"trace_attribution.{name} must be a string")
-    if type(values["token_offset"]) is not int:
-        raise PayloadError("trace_attribution.token_offset must be an integer")
-    if values["threshold"] is not None:
-        check_number("trace_attribution.threshold", values["threshold"], error=PayloadError)
-    check_number("trace_attribution.causal_contribution", values["causal_contribution"], error=PayloadError)
     return HaltTraceAttribution(**values)
+
+
+def _checked_trace(trace: object) -> HaltTraceAttribution:
+    if not isinstance(trace, HaltTraceAttribution):
+        raise PayloadError(f"trace_attribution must be a HaltTraceAttribution or None, got {type(trace).__name__}")
+    for name in ("fact_source", "retrieval_path", "scorer_path"):
+        _check_text(f"trace_attribution.{name}", getattr(trace, name))
+    if type(trace.token_offset) is not int:
+        raise PayloadError("trace_attribution.token_offset must be an integer")
+    threshold = trace.threshold
+    if threshold is not None:
+        threshold = check_number("trace_attribution.threshold", threshold, error=PayloadError)
+    margin = check_number("trace_attribution.causal_contribution", trace.causal_contribution, error=PayloadError)
+    return replace(trace, threshold=threshold, causal_contribution=margin)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

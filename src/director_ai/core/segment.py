@@ -1,33 +1,39 @@
 """Cuts a stream of text into clauses: lossless, in linear time, and wherever the tokens happen to end.
 
 The segmenter keeps a buffer and looks for the next character that may end a clause. One rule per kind of character
-then answers with a `_Step`: a border, or where to go on looking; or with None, when text that has not come yet could
+then answers with a border, or with where to go on looking, or with None, when text that has not come yet could
 change the answer. No rule looks further than `LOOKAHEAD` code points ahead, so what a rule answers depends on the text
 alone and never on how it was cut into tokens, and nobody waits for long.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from director_ai.core.borders import (
+    AFTER_STOP,
     BULLETS,
     CLOSERS,
     LINE_ENDS,
-    OPENERS,
-    OPENS_LIST,
     abbreviation,
+    after_formula,
+    ends_block,
+    graphemes,
     is_enumerator,
     is_item,
+    is_json_string,
+    is_paragraph,
+    is_schedule,
     is_statement,
-    is_successor,
+    item_before,
     lines_differ,
+    may_be_tag,
     may_end,
     small_start,
+    splits_grapheme,
+    verb_follows,
     what_follows,
 )
 from director_ai.errors import ConfigError
@@ -67,14 +73,17 @@ class Clause:
 
 
 class _Step(NamedTuple):
-    """What a rule decided about one character."""
+    """What a rule decided about one character that may end a clause."""
 
     resume: int
-    """Where to look for the next candidate, if there is no border here."""
-    border: int = 0
+    """Where to look for the next candidate."""
+    border: int
     """Where the clause ends; 0 for no border."""
     ends_sentence: bool = True
 
+
+_Answer: TypeAlias = _Step | int | None
+"""A number says only where to look for the next candidate."""
 
 _FULL_STOPS = "。！？｡︒﹒﹖﹗؟۔।॥։።፧။។៕᠃᠉"  # of scripts that need no space after a sentence
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of them make a flag
@@ -87,24 +96,18 @@ _CANDIDATE: dict[_Mode, re.Pattern[str]] = {
 }
 _NEWLINE = re.compile(f"\r\n|[{LINE_ENDS}]")
 _GAP = re.compile(r"\s*+")
-_AFTER_STOP = re.compile(
-    rf"""(?P<run>[.!?…‼⁇⁈⁉]++(?:[ ]\.(?!\w))*+)
-         (?P<close>(?:[{CLOSERS}]|\[\d{{1,3}}\])*+)
-         (?P<gap>\s*+)
-         (?P<open>[{OPENERS}]*+)
-         (?P<word>[^\W_][\w'’-]*+)?""",
-    re.VERBOSE,
-)
+_BLANKS = re.compile(f"[^\\S{LINE_ENDS}]*+")
+_MATH_MARK = re.compile(r"\$+|\\[\\\[]?")
+_NOT_IN_FORMULA = ").,;:!?/–—|]*_"  # after "$$" in a line these say that it is a price
 _PAUSES = ".,;:)]}%&/"  # after a full stop and white space these go on with the sentence
 _AFTER_FULL_STOP = re.compile(rf"[{_FULL_STOPS}!?….]++[{CLOSERS}]*+\s*+")
+_INITIALS = frozenset("abcdefghjklmnopqrstuvwxyz")  # where names are in lower case, too; "i" is a word
 _CONJUNCTION = re.compile(r"(?:and|but|so|or|yet)\s")
 _ENTITY = re.compile(r"&#?\w+\Z")
-_RUN = re.compile(r"`+|~+|\$+|#+")
+_RUN = re.compile(r"`+|~+|#+")
 _TICKS = re.compile(r"`+")
 _REST_OF_LINE = re.compile(f"[^{LINE_ENDS}]*+")
 _FIRST_OF_LINE = re.compile(r"\S{1,12}")
-_NUMBER = re.compile(r"(?<=\s)\(?([0-9]{1,3}|[a-z])\Z")
-_AFTER_NUMBER = re.compile(r"(\.\)|[.)])\s")
 _BEFORE_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _LAST_SPACE = re.compile(r".*\s", re.DOTALL)
@@ -169,21 +172,24 @@ class ClauseSegmenter:
             step = self._decide(self._scan)
             if step is None:
                 break
-            self._scan = step.resume
-            border = step.border
-            if not border or self._splits_grapheme(border):
+            if isinstance(step, int):
+                self._scan = step
+                continue
+            self._scan, border, ends_sentence = step
+            if not border or splits_grapheme(text, border):
                 continue
             if border - self._start > MAX_CLAUSE:
                 clauses.append(self._force())
             elif not text[self._start : border].isspace():  # white space alone is no clause
-                clauses.append(self._cut(border, ends_sentence=step.ends_sentence))
+                clauses.append(self._cut(border, ends_sentence=ends_sentence))
+                self._scan = max(border, step.resume)
         self._trim()
         return clauses
 
-    def _decide(self, at: int) -> _Step | None:
-        size = len(self._text)
-        self._whole = self._final or size > at + LOOKAHEAD
-        self._limit = min(size, at + LOOKAHEAD)
+    def _decide(self, at: int) -> _Answer:
+        self._whole, self._limit = self._final, len(self._text)
+        if self._limit > at + LOOKAHEAD:
+            self._whole, self._limit = True, at + LOOKAHEAD
         if self._mode == "code":
             return self._at_closing_fence(at)
         if self._mode == "math":
@@ -220,92 +226,97 @@ class ClauseSegmenter:
         """Cut a clause that has grown too long, after white space if there is some near the limit."""
         start, latest = self._start, self._start + MAX_CLAUSE
         space = _LAST_SPACE.match(self._text, latest - LOOKAHEAD, latest)
-        if space and not self._splits_grapheme(space.end()):
+        if space and not splits_grapheme(self._text, space.end()):
             return self._cut(space.end(), ends_sentence=False)
         letters = MAX_CLAUSE - len(self._text[start:latest].rstrip(_FLAG_LETTERS))
         if letters and self._text[latest] in _FLAG_LETTERS:
             latest -= letters % 2  # counted here, since the search below is slow on long rows of flags
-        elif not self._text[latest - 1 : latest + 1].isascii() or self._splits_grapheme(latest):
+        elif not self._text[latest - 1 : latest + 1].isascii() or splits_grapheme(self._text, latest):
             # The longest row of whole clusters that leaves one for what stands at the limit.
-            clusters = _graphemes(r"(\X*)\X").match(self._text[start : latest + 1])
+            clusters = graphemes(r"(\X*)\X").match(self._text[start : latest + 1])
             latest = start + clusters.end(1) if clusters and clusters.end(1) else latest
         return self._cut(latest, ends_sentence=False)
 
-    def _splits_grapheme(self, at: int) -> bool:
-        pair = self._text[at - 1 : at + 1]
-        if pair[1:].isascii():
-            return pair == "\r\n"
-        match = _graphemes(r"\X").match(pair)
-        return match is not None and match.end() == 2
-
     # Rules: what the character at an offset means. None asks for more text; nothing after `_limit` is read.
 
-    def _at_stop(self, at: int) -> _Step | None:
+    def _at_stop(self, at: int) -> _Answer:
         if self._text[at + 1 : at + 2].isalnum() or is_enumerator(self._text, self._start, at):
-            return _Step(at + 1)
-        item = self._next_item(at)
+            return at + 1
+        item = item_before(self._text, self._start, at, self._limit, whole=self._whole)
         if item is None:
             return None
         if item:
             return _Step(at + 1, item)
-        match = _AFTER_STOP.match(self._text, at, self._limit)
+        match = AFTER_STOP.match(self._text, at, self._limit)
         if match is None or (match.end() == self._limit and not self._whole and not (match["gap"] and match["word"])):
             return None
-        run, close, gap, _, word = match.groups()
+        run, close, gap, _, _ = match.groups()
         resume, end = match.end("close"), match.end("gap")
+        if not self._whole and may_be_tag(self._text, resume, self._limit):
+            return None
         before = self._text[max(self._start, at - 1) : at]
-        if not gap or (before == "[" and close[:1] == "]"):  # "[...]" is an omission
-            return _Step(resume)
+        if not (gap or ends_block(close)) or (before == "[" and close[:1] == "]"):  # "[...]" is an omission
+            return resume
         if end == self._limit:
             return _Step(resume, end)
-        if not word:
-            is_pause = self._text[match.end() : match.end() + 1] in _PAUSES or abbreviation(self._word_before(at))
-            return _Step(resume, 0 if is_pause else end)
-        if run == ". . . ." and gap == " " and before and not before.isspace():
+        if run == ". . . ." and match["word"] and gap == " " and before and not before.isspace():
             resume, end = end, at + 2  # the first dot is a stop, the rest an omission in the next sentence
         ends = self._stop_ends(at, match, complete=self._whole or match.end() < self._limit)
+        if ends and close[:1] != '"' and is_json_string(self._text, self._start, at):
+            ends = False
         return None if ends is None else _Step(resume, end if ends else 0)
 
     def _stop_ends(self, at: int, match: re.Match[str], *, complete: bool) -> bool | None:
-        """Whether the stop before a word ends a sentence; None if a word that is not `complete` must be known."""
-        word, run, before = match["word"], match["run"], self._word_before(at)
+        """Whether a stop ends a sentence; None if a word that is not `complete` must be known."""
+        word, run = match["word"], match["run"]
+        before, previous = self._words_before(at)
+        if not word:
+            return self._text[match.end() : match.end() + 1] not in _PAUSES and not abbreviation(before, previous)
         if word[0].islower():
             if not complete:
                 return None
-            is_plain = run in {".", "!", "?"} and not match["close"]
+            is_plain = run in {".", "!", "?"} and not match["close"] and before not in _INITIALS
             if not small_start(word) and not (is_plain and (self._began_small(at) or small_start(word, before))):
                 return False
         if " " in run:
             return run.count(".") > 3
-        kind = abbreviation(before) if run == "." else None
-        if kind and not complete:
-            return None
-        return not kind or may_end(kind, word, initial=self._text[match.end() : match.end() + 1] == ".")
+        kind = abbreviation(before, previous) if run == "." else None
+        if kind is None or not complete:
+            return None if kind else True
+        ends = may_end(kind, word, initial=self._text[match.end() : match.end() + 1] == ".")
+        if kind == "company" and not ends and word[0].isupper() and word[1:].islower():
+            return self._stands_alone(at) and verb_follows(self._text, match.end(), self._limit, whole=self._whole)
+        return ends and not (kind == "time" and is_schedule(self._text, self._start, at))
+
+    def _stands_alone(self, at: int) -> bool:
+        """Whether the clause up to here is a statement, and short enough to find out."""
+        return at - self._start <= _LONGEST_HALF and is_statement(self._text[self._start : at], whole_phrase=False)
 
     def _began_small(self, at: int) -> bool:
         """Whether the sentence began in lower case: who writes so begins the next one so, too."""
         letter = _LETTER.search(self._text, self._start, at)
         return letter is not None and letter[0].islower() and not self._inside
 
-    def _word_before(self, at: int) -> str:
+    def _words_before(self, at: int) -> tuple[str, str]:
+        """The word that a stop ends, and the one before it."""
         words = self._text[max(self._start, at - 24) : at + 1].split()
-        return words[-1][:-1].lstrip("\"'“‘«([{*_~—–-")
+        return words[-1][:-1].lstrip("\"'“‘«([{*_~—–-"), words[-2] if len(words) > 1 else ""
 
-    def _at_full_stop(self, at: int) -> _Step | None:
+    def _at_full_stop(self, at: int) -> _Answer:
         end = _end(_AFTER_FULL_STOP, self._text, at, self._limit)
         if end == self._limit:
             return _Step(end, end) if self._whole else None
         # A Japanese or Chinese sentence goes on after what it quotes.
         goes_on = self._text[end - 1] in "」』”" and self._text[end] in "と、，"
-        return _Step(end, 0 if goes_on else end)
+        return _Step(end, 0 if goes_on or is_json_string(self._text, self._start, at) else end)
 
-    def _at_newline(self, at: int) -> _Step | None:
+    def _at_newline(self, at: int) -> _Answer:
         text, limit = self._text, self._limit
         end = _end(_GAP, text, at, limit)
         if end == limit and not self._whole:
             return None
         first = _FIRST_OF_LINE.match(text, end, limit)
-        if first is None or self._mode == "line" or _is_paragraph(text[at:end]):
+        if first is None or self._mode == "line" or is_paragraph(text[at:end]):
             self._line = end
             return _Step(end, end)
         if first.end() == limit and len(first[0]) < 12 and not self._whole:
@@ -315,17 +326,17 @@ class ClauseSegmenter:
         breaks = lines_differ(text[max(line, self._start) : at].rstrip(), at - line, first[0])
         return _Step(end, end if breaks else 0)
 
-    def _at_line_opener(self, at: int) -> _Step | None:
+    def _at_line_opener(self, at: int) -> _Answer:
         end = _end(_RUN, self._text, at, self._limit) if self._text[at] == "#" else at + 1
         if not self._opens_line(at):
-            return _Step(end)
+            return end
         if self._text[at] == "|":
             self._mode, self._kind = "line", "row"
         elif end == self._limit and not self._whole:
             return None
         elif end - at <= 6 and self._text[end : end + 1].isspace():
             self._mode, self._kind = "line", "heading"
-        return _Step(end)
+        return end
 
     def _opens_line(self, at: int) -> bool:
         """Whether only white space, quote marks or a list marker stand before this on its line."""
@@ -337,43 +348,32 @@ class ClauseSegmenter:
         before = self._text[max(self._start, at - 2) : at]
         return _Step(at + 1, at if before[-1:].isspace() and before[0] not in BULLETS else 0)
 
-    def _at_bracket(self, at: int) -> _Step | None:
-        item = self._next_item(at)
+    def _at_bracket(self, at: int) -> _Answer:
+        if is_enumerator(self._text, self._start, at):
+            return at + 1
+        item = item_before(self._text, self._start, at, self._limit, whole=self._whole)
         return None if item is None else _Step(at + 1, item)
 
-    def _next_item(self, at: int) -> int | None:
-        """Where an item starts whose number ends here and follows on the one that opened the clause; 0 for none."""
-        if at - self._start < 4 or not self._text[at - 1].isalnum():
-            return 0  # no room for another item before this one
-        number = _NUMBER.search(self._text, max(self._start, at - 5), at)
-        opener = number and OPENS_LIST.match(self._text, self._start, at)
-        if not number or not opener or not is_successor(opener["value"], number[1]):
-            return 0
-        style = _AFTER_NUMBER.match(self._text, at, self._limit)
-        if style is None:
-            return None if self._limit - at < 3 and not self._whole else 0
-        return number.start() if style[1] == opener["style"] else 0
-
-    def _at_fence(self, at: int) -> _Step | None:
+    def _at_fence(self, at: int) -> _Answer:
         text, limit = self._text, self._limit
         end = _end(_RUN, text, at, limit)
         line_end = _end(_REST_OF_LINE, text, end, limit)
         opens_code = end - at >= 3 and self._opens_line(at)
         if text[at] == "`":
-            same = (ticks.end() for ticks in _TICKS.finditer(text, end, line_end) if len(ticks[0]) == end - at)
-            closing = next(same, limit)
-            if closing < limit:
-                return _Step(closing)
-            opens_code = opens_code and "`" not in text[end:line_end]
+            is_last = text.find("`", end, line_end) < 0
+            for ticks in () if is_last else _TICKS.finditer(text, end, line_end):
+                if len(ticks[0]) == end - at and ticks.end() < limit:
+                    return ticks.end()
+            opens_code = opens_code and is_last
         elif not opens_code and end < limit:
-            return _Step(end)
+            return end
         if line_end == limit and not self._whole:
             return None
         if opens_code:
             self._mode, self._kind, self._fence = "code", "code", text[at:end]
-        return _Step(end)
+        return end
 
-    def _at_closing_fence(self, at: int) -> _Step | None:
+    def _at_closing_fence(self, at: int) -> _Answer:
         text, limit = self._text, self._limit
         end = _end(_RUN, text, at, limit)
         before = text[max(self._start, at - 40) : at].rstrip(" \t>")
@@ -382,51 +382,58 @@ class ClauseSegmenter:
         if gap == limit and not self._whole:
             return None
         if not opens_line or not text.startswith(self._fence, at):
-            return _Step(end)
+            return end
         alone = gap == limit or _NEWLINE.search(text, end, gap) is not None
         return _Step(end, gap if alone else 0)
 
-    def _at_math(self, at: int) -> _Step | None:
+    def _at_math(self, at: int) -> _Answer:
         text, limit = self._text, self._limit
-        end = at + 1 if text[at] == "\\" else _end(_RUN, text, at, limit)
-        if end == limit:
-            return _Step(end) if self._whole else None
-        if text.startswith("\\[", at):
-            self._mode, self._fence = "math", "\\]"
-        elif text[at:end] == "$$" and (self._opens_line(at) or not text[end].isspace()):
-            self._mode, self._fence = "math", "$$"
-        return _Step(end)
+        end = _end(_MATH_MARK, text, at, limit)
+        blanks = _end(_BLANKS, text, end, limit)
+        if blanks == limit and not self._whole:
+            return None
+        mark = text[at:end]
+        if mark not in {"$$", "\\["}:
+            return end
+        fence = "$$" if mark == "$$" else "\\]"
+        if not self._opens_line(at):
+            if mark == "$$" and (blanks > end or text[end : end + 1] in _NOT_IN_FORMULA):
+                return end
+        elif blanks == limit or text[blanks] in "\\" + LINE_ENDS:
+            self._mode, self._fence = "math", fence
+            return end
+        return after_formula(text, end, limit, fence, whole=self._whole)
 
-    def _in_math(self, at: int) -> _Step | None:
+    def _in_math(self, at: int) -> _Answer:
         text, limit = self._text, self._limit
         if text[at] in LINE_ENDS:
             end = _end(_GAP, text, at, limit)
             if end == limit and not self._whole:
                 return None
-            return _Step(end, end if _is_paragraph(text[at:end]) else 0)
+            return _Step(end, end if is_paragraph(text[at:end]) else 0)
         if at + 2 > limit and not self._whole:
             return None
         if text.startswith(self._fence, at):
             self._mode = "prose"
-            return _Step(at + 2)
-        return _Step(at + 1)
+            return at + 2
+        return at + 1
 
-    def _at_comma(self, at: int) -> _Step | None:
+    def _at_comma(self, at: int) -> _Answer:
         if self._text[at + 1 : at + 2].isspace():
             match = _CONJUNCTION.match(self._text, at + 2, self._limit)
             if match:
                 return self._between_statements(at, at + 2, match.end())
-        return None if self._limit - at < 6 and not self._whole else _Step(at + 1)
+        return None if self._limit - at < 6 and not self._whole else at + 1
 
-    def _at_semicolon(self, at: int) -> _Step | None:
+    def _at_semicolon(self, at: int) -> _Answer:
         end = _end(_GAP, self._text, at + 1, self._limit)
         if end == self._limit and not self._whole:
             return None
         if end == at + 1 or _ENTITY.search(self._text, max(self._start, at - 10), at):
-            return _Step(at + 1)
+            return at + 1
         return self._between_statements(at, end, _end(_CONJUNCTION, self._text, end, self._limit))
 
-    def _between_statements(self, at: int, border: int, right: int) -> _Step | None:
+    def _between_statements(self, at: int, border: int, right: int) -> _Answer:
         """Cut the sentence where both sides of a comma or semicolon could stand alone."""
         follows = what_follows(self._text, right, self._limit, whole=self._whole)
         if follows is None:
@@ -434,11 +441,11 @@ class ClauseSegmenter:
         left = self._text[self._start : at]
         is_list = self._text[at] == "," and follows == "noun"
         if follows == "nothing" or len(left) > _LONGEST_HALF:
-            return _Step(at + 1)
+            return at + 1
         return _Step(at + 1, border if is_statement(left, whole_phrase=is_list) else 0, ends_sentence=False)
 
 
-_RULES: dict[str, Callable[[ClauseSegmenter, int], _Step | None]] = {
+_RULES: dict[str, Callable[[ClauseSegmenter, int], _Answer]] = {
     **dict.fromkeys(".!?…‼⁇⁈⁉", ClauseSegmenter._at_stop),
     **dict.fromkeys(_FULL_STOPS, ClauseSegmenter._at_full_stop),
     **dict.fromkeys(LINE_ENDS, ClauseSegmenter._at_newline),
@@ -452,20 +459,9 @@ _RULES: dict[str, Callable[[ClauseSegmenter, int], _Step | None]] = {
 }
 
 
-@cache
-def _graphemes(pattern: str) -> re.Pattern[str]:
-    # Imported where it is needed: most streams are ASCII at their borders and never pay for it.
-    compiled: re.Pattern[str] = importlib.import_module("regex").compile(pattern)
-    return compiled
-
-
 def _end(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
     match = pattern.match(text, at, limit)
     return match.end() if match else at
-
-
-def _is_paragraph(gap: str) -> bool:
-    return gap not in {" ", "\n"} and (len(_NEWLINE.findall(gap)) > 1 or "\u2029" in gap or "\f" in gap)
 
 
 def split_clauses(text: str) -> list[str]:

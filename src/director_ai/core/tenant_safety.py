@@ -17,7 +17,9 @@ REASON_PATTERN: Final = r"[a-z][a-z0-9_]{0,63}(?:\.[a-z0-9_]{1,64}){0,4}(?: [a-z
 
 _REASON = re.compile(REASON_PATTERN)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_OTHER = re.compile(r"(?:[ .,:;()%/-]|(?<![0-9])[0-9]{1,7}(?:\.[0-9]{1,6})?(?![0-9]))*")
+# Possessive: an explanation comes from outside, and must not cost more than one look per character.
+_OTHER = re.compile(r"(?:[0-9]{1,7}+(?:\.[0-9]{1,6}+)?+(?![0-9])|[ .,:;()%/-])*+")
+_FIGURE_GROUPS = re.compile(r"[0-9][ .-]+[0-9]+[ .-]+[0-9]|[0-9]{5}[ -]+[0-9]{3}")  # card, phone and identity numbers
 
 _EXPLANATIONS: Final = {
     "hard_limit": "The coherence score fell below the hard limit, so the stream was halted.",
@@ -80,7 +82,7 @@ def is_operator_text(text: object, extra_words: frozenset[str] = frozenset()) ->
     words = _WORD.findall(text)
     if not all(word.lower() in _VOCABULARY or word.lower() in extra_words for word in words):
         return False
-    return _OTHER.fullmatch(_WORD.sub("", text)) is not None
+    return _OTHER.fullmatch(_WORD.sub("", text)) is not None and not _FIGURE_GROUPS.search(text)
 
 
 def explain(policy_decision: str, halt_reason: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a soft halt may end: at the next clause border, and no further."""
+"""Where a soft halt may end: at the end of the clause in which it fell, and no further."""
 
 from __future__ import annotations
 
@@ -14,39 +14,45 @@ class ClauseBorder:
         self._segmenter = ClauseSegmenter()
         self._fed = 0
         self._halt_offset: int | None = None
+        self._border: int | None = None
         self._waiting: list[str] = []
         self._waiting_from = 0
-        self._border = 0
 
     @property
     def reached(self) -> bool:
         """Whether the clause in which the halt fell is complete."""
-        return self._halt_offset is not None and self._border >= self._halt_offset
+        return self._border is not None
 
-    def halt_here(self) -> None:
-        """The halt fell at the end of what was passed so far."""
-        self._halt_offset = self._waiting_from = self._fed
+    @property
+    def waiting(self) -> list[str]:
+        """What was judged and waits for the border."""
+        return self._waiting
 
     def follow(self, tokens: list[str]) -> None:
         """Read tokens on their way out."""
         for token in tokens:
             self._fed += len(token)
             for clause in self._segmenter.feed(token):
-                if not self.reached:
+                if self._halt_offset is not None and self._border is None and clause.end > self._halt_offset:
                     self._border = clause.end
 
     def keep(self, tokens: list[str]) -> list[str]:
-        """Take tokens after a halt; return what may leave, which is nothing until the border is reached.
+        """Take tokens of a halted stream, the first time those it was halted for; return what may leave.
 
-        A token that reaches beyond the border is cut there.
+        That is nothing until the border is reached. A token that reaches beyond it is cut there; the rest waits on.
         """
+        if self._halt_offset is None:
+            self._halt_offset = self._waiting_from = self._fed
         self._waiting += tokens
         self.follow(tokens)
         leaving: list[str] = []
-        while self.reached and self._waiting_from < self._border:
-            token = self._waiting.pop(0)[: self._border - self._waiting_from]
-            self._waiting_from += len(token)
-            leaving.append(token)
+        while self._border is not None and self._waiting_from < self._border:
+            token = self._waiting.pop(0)
+            kept = token[: self._border - self._waiting_from]
+            if kept != token:
+                self._waiting.insert(0, token[len(kept) :])
+            self._waiting_from += len(kept)
+            leaving.append(kept)
         return leaving
 
     def rest(self) -> list[str]:

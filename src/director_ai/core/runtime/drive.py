@@ -13,15 +13,23 @@ import inspect
 import queue
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from director_ai.core.runtime.plan import Late
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+
+from director_ai.core.runtime.plan import Late, must_pass
 from director_ai.core.runtime.session import TokenEvent
 
 if TYPE_CHECKING:
     from director_ai.core.runtime.plan import Plan
 
-__all__ = ["Actions", "AsyncCalls", "SyncCalls", "adrive", "drive"]
+__all__ = ["Actions", "AsyncCalls", "SyncCalls", "adrive", "close_quietly", "drive"]
+
+CLOSING_SECONDS: Final = 0.2
+"""How long a source may take to be closed where time is limited, or where the reader was cancelled."""
+_ASKS_BETWEEN_CHECKPOINTS: Final = 64
 
 Actions = Mapping[str, Callable[..., Any]]
 """For each kind of ask but `release`, the function that does it."""
@@ -43,16 +51,21 @@ def drive(plan: Plan, actions: Actions, show: Show) -> Generator[TokenEvent]:
             try:
                 answer = actions[kind](*parts)
             except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
-                kind, parts = plan.throw(error)
+                kind, parts = plan.throw(_for_plan(error))
             else:
                 kind, parts = plan.send(answer)
 
 
 async def adrive(plan: Plan, actions: Actions, show: Show) -> AsyncGenerator[TokenEvent]:
     """Do what a plan asks, awaiting each answer, and yield what it releases."""
+    asked = 0
     with contextlib.closing(plan), contextlib.suppress(StopIteration):
         kind, parts = next(plan)
         while True:
+            asked += 1
+            if asked % _ASKS_BETWEEN_CHECKPOINTS == 0:
+                # Sources and callbacks that never wait would let nobody else run, and could not be cancelled.
+                await anyio.lowlevel.checkpoint()
             if kind == "release":
                 for event in show(*parts):
                     yield event
@@ -61,9 +74,14 @@ async def adrive(plan: Plan, actions: Actions, show: Show) -> AsyncGenerator[Tok
             try:
                 answer = await actions[kind](*parts)
             except BaseException as error:  # noqa: BLE001 - as above
-                kind, parts = plan.throw(error)
+                kind, parts = plan.throw(_for_plan(error))
             else:
                 kind, parts = plan.send(answer)
+
+
+def _for_plan(error: BaseException) -> BaseException:
+    """A callback's GeneratorExit is a failure like any other; thrown as it is, it would close the plan."""
+    return RuntimeError("GeneratorExit") if isinstance(error, GeneratorExit) else error
 
 
 class _Limits:
@@ -145,8 +163,15 @@ class SyncCalls:
         """Return the function, held to the limits."""
         return function if self._limits.none else functools.partial(self._call, waited_for, function)
 
-    def close(self) -> None:
-        """No further call will come."""
+    def close(self, source: object) -> None:
+        """Close the token source, with a time limit where there is one; no further call will come."""
+        if self._limits.none:
+            close_quietly(source)
+            return
+        closed = threading.Event()
+        # Behind whatever still hangs there: a generator can only be closed once its last call has returned.
+        self._helper.submit(close_quietly, (source,), lambda _: closed.set())
+        closed.wait(CLOSING_SECONDS)
         self._helper.leave()
 
     def _call(self, waited_for: str, function: Callable[..., Any], *args: Any) -> Any:
@@ -156,7 +181,6 @@ class SyncCalls:
         try:
             outcome = answers.get(timeout=seconds)
         except queue.Empty:
-            self._helper.leave()  # it may hang for ever; a later call gets a thread of its own
             raise late from None
         return _unwrap(outcome)
 
@@ -181,27 +205,29 @@ class AsyncCalls:
             return functools.partial(self._call, waited_for, function, awaitable)
         return function if awaitable else functools.partial(_call_in_place, function)
 
-    def close(self) -> None:
-        """No further call will come."""
+    async def close(self, source: object) -> None:
+        """Close the token source, also while being cancelled, but not for ever; no further call will come."""
+        aclose = getattr(source, "aclose", None)
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True):
+            if callable(aclose):
+                await _aclose_quietly(aclose)
+            elif self._limits.none:
+                close_quietly(source)
+            else:
+                await self._call_on_helper(close_quietly, (source,))
         self._helper.leave()
 
     async def _call(self, waited_for: str, function: Callable[..., Any], awaitable: bool, *args: Any) -> Any:
-        import anyio  # noqa: PLC0415 - only streams with a time limit need it
-
         seconds, late = self._limits.next(waited_for)
-        with anyio.move_on_after(seconds):
-            if awaitable:
-                return await function(*args)
-            answer = await self._call_on_helper(function, args)
-            return await answer if inspect.isawaitable(answer) else answer
-        self._helper.leave()
-        raise late
+        with anyio.move_on_after(seconds) as scope:
+            answer = await function(*args) if awaitable else await self._call_on_helper(function, args)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        if scope.cancel_called:  # also where the callback swallowed the cancellation and answered late
+            raise late
+        return answer
 
     async def _call_on_helper(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        import anyio  # noqa: PLC0415 - as above
-        import anyio.from_thread  # noqa: PLC0415
-        import anyio.lowlevel  # noqa: PLC0415
-
         arrived = anyio.Event()
         outcomes: list[_Outcome] = []
         loop = anyio.lowlevel.current_token()
@@ -214,6 +240,25 @@ class AsyncCalls:
         self._helper.submit(function, args, deliver)
         await arrived.wait()
         return _unwrap(outcomes[0])
+
+
+def close_quietly(source: object) -> None:
+    """Close a source that can be closed; one that fails to is not worth losing the session for."""
+    close = getattr(source, "close", None)
+    if callable(close):
+        try:
+            close()
+        except BaseException as error:  # interrupts pass, everything else has nothing to tell us
+            if must_pass(error):
+                raise
+
+
+async def _aclose_quietly(aclose: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await aclose()
+    except BaseException as error:
+        if must_pass(error):
+            raise
 
 
 async def _call_in_place(function: Callable[..., Any], *args: Any) -> Any:

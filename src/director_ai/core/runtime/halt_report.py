@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from types import CoroutineType
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ __all__ = ["Review", "read_review", "report_halt"]
 
 _QUESTION: Final = "What single fact change would have prevented this halt?"
 _CLAIM_TAIL: Final = 2_000
+_MOST_CHUNKS: Final = 10_000
 _ACTIONS: Final = {
     "hard_limit": "retry with KB context",
     "window_avg": "retry with KB context",
@@ -56,10 +58,11 @@ def read_review(answer: object, *, path: str) -> Review:
         evidence = answer[1].evidence  # type: ignore[index]
         if evidence is None:
             return Review(path=path)
-        chunks = [EvidenceChunk(str(c.text), float(c.distance), str(c.source)) for c in evidence.chunks]
+        found = list(itertools.islice(evidence.chunks, _MOST_CHUNKS))
+        chunks = [EvidenceChunk(str(c.text), float(c.distance), str(c.source)) for c in found]
         scores = evidence.chunk_scores
-        divergences = None if scores is None else [as_score(score) for score in scores]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        divergences = None if scores is None else [as_score(s) for s in itertools.islice(scores, _MOST_CHUNKS)]
+    except Exception:  # noqa: BLE001 - what a foreign scorer answers with may do anything when it is looked at
         return Review(path=path, failed=True)
     if divergences is None or len(divergences) != len(chunks) or None in divergences:
         return Review(chunks=tuple(chunks), path=path)

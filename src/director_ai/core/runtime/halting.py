@@ -173,7 +173,7 @@ class Cadence:
 
     __slots__ = ("_adaptive", "_every", "_last", "_most", "_near", "stride")
 
-    def __init__(self, rules: HaltRules, *, every: int = 1, adaptive: bool = False, most: int = 16) -> None:
+    def __init__(self, rules: HaltRules, *, every: int = 1, adaptive: bool = False, most: int) -> None:
         self._every = every
         self._adaptive = adaptive
         self._most = max(every, most)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Ask", "Late", "Plan", "must_pass", "stream_plan"]
 
 
-Ask = tuple[Literal["token", "score", "review", "release"], tuple[Any, ...]]
+Ask = tuple[Literal["open", "token", "score", "review", "release"], tuple[Any, ...]]
 """What is wanted, and what it takes. Plain tuples, since there are three per token.
 
+    open    ()              the token source, ready to be read
     token   ()              the next token; StopIteration or StopAsyncIteration where there is none
     score   (text,)         the coherence of the text gathered since the last score
     review  (prompt, text)  what the scorer says of the text that was halted
@@ -52,6 +53,7 @@ def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Pla
     """
     tokens = gate.session.tokens
     ended = False
+    yield from _open(gate)
     while not gate.closed:
         shown = len(tokens)
         text = None
@@ -59,7 +61,7 @@ def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Pla
             token = yield _ASK_TOKEN
         except (StopIteration, StopAsyncIteration):
             ended, text = True, gate.end()
-        except BaseException as error:  # noqa: BLE001 - fail closed, whatever it is; _fault raises what must pass
+        except BaseException as error:  # noqa: BLE001 - as above
             gate.fail(*_fault("source_error", error))
         else:
             text = gate.accept(token)
@@ -67,7 +69,7 @@ def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Pla
             try:
                 answer = yield "score", (text,)
             except BaseException as error:  # noqa: BLE001 - as above
-                gate.fail(*_fault("callback_error", error))
+                gate.fail(*_fault("callback_error", error), scoring=True)
             else:
                 gate.judge(answer)
         if gate.halt is not None and gate.unexplained:
@@ -76,6 +78,16 @@ def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Pla
             gate.finish()
         if len(tokens) > shown:
             yield "release", (shown, len(tokens))
+    if gate.unexplained:
+        gate.explain((yield from _review(gate, prompt, scorer_path)))
+
+
+def _open(gate: TokenGate) -> Plan:
+    """Make the source ready; one that cannot be opened is one that fails."""
+    try:
+        yield "open", ()
+    except BaseException as error:  # noqa: BLE001 - fail closed, whatever it is; _fault raises what must pass
+        gate.fail(*_fault("source_error", error))
 
 
 def _review(gate: TokenGate, prompt: str, scorer_path: str | None) -> Generator[Ask, Any, Review | None]:

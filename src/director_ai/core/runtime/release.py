@@ -74,8 +74,8 @@ class StreamContext:
     request_id: str = ""
     top_k: int = 3
     recovery: StructuredRecoveryConfig | None = None
-    elapsed_ms: Callable[[], float]
-    """How long the stream has been running; the core has no clock of its own."""
+    clock: Callable[[], float]
+    """Seconds; the core has no clock of its own."""
 
 
 class TokenGate:
@@ -99,16 +99,22 @@ class TokenGate:
         self._held: list[str] = []
         self._last_score = 0.0
         self._unjudged = 0
+        self._ended = False
+        self._began: float | None = None
 
     # --- what the driver hands in -----------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The stream is about to be read: time counts from here."""
+        self._began = self._context.clock()
 
     def accept(self, token: object) -> str | None:
         """Take the next token; return the text to score now, or None while more is gathered."""
         if type(token) is not str or not token.isascii() or self._intake.half:
-            if not isinstance(token, str):
+            if not issubclass(type(token), str):  # by its real type: a mock may claim any other
                 self.fail("source_error", f"expected=str got={type_name(token)}")
                 return None
-            token = self._intake.take(token)
+            token = self._intake.take(token)  # type: ignore[arg-type]  # checked on the lines above
         if not token:
             return None
         held = self._held
@@ -128,9 +134,9 @@ class TokenGate:
         """Take the callback's answer to the text of `accept` or `end`, and release that text or halt before it."""
         score = answer if type(answer) is float and 0.0 <= answer <= 1.0 else as_score(answer)
         if score is None:
-            if isinstance(answer, CoroutineType):
+            if type(answer) is CoroutineType:
                 answer.close()  # nobody will await it
-            self.fail("invalid_score", f"got={_describe(answer)}")
+            self.fail("invalid_score", f"got={_describe(answer)}", scoring=True)
             return
         self._last_score = score
         halt = self._monitor.observe(score)
@@ -145,25 +151,27 @@ class TokenGate:
                 self.session.withheld += held
                 return
         if self._border is not None:
-            held = self._up_to_border(self._border, held, halt)
+            held = self._up_to_border(self._border, held)
         self._let_out(held)
 
     def finish(self) -> None:
         """The source is exhausted and its tail was judged: the end of the text is a clause border."""
         if not self.closed:
-            self.closed = True
+            self.closed = self._ended = True
             self._let_out(self._border.rest() if self._border else [])
 
-    def fail(self, mechanism: HaltMechanism, detail: str) -> None:
-        """Something did not answer, or not with what was asked for: end here, release nothing that is held."""
+    def fail(self, mechanism: HaltMechanism, detail: str, *, scoring: bool = False) -> None:
+        """Something did not answer, or not with what was asked for: end here, release nothing that is held.
+
+        `scoring` says that the tokens held were being judged; otherwise the next token is the one that failed.
+        """
         self.closed = True
         held, self._held = self._held, []
         self._unjudged = len(held)
         self._note(len(held), 0.0, False)
         self.session.withheld += [*(self._border.rest() if self._border else ()), *held]
         if self.halt is None:
-            read = len(self.session.scores)
-            self._halt_at(Halt(mechanism=mechanism, detail=detail), read - 1 if held else read)
+            self._halt_at(Halt(mechanism=mechanism, detail=detail), len(self.session.scores) - scoring)
 
     # --- what the driver takes out ----------------------------------------------------------------------------
 
@@ -180,7 +188,8 @@ class TokenGate:
     @property
     def text_at_halt(self) -> str:
         """Everything up to and including the halting token: what a scorer is asked to explain."""
-        return self.session.output + "".join(self.session.withheld)
+        waiting = self._border.waiting if self._border else []
+        return self.session.output + "".join([*self.session.withheld, *waiting])
 
     def explain(self, review: Review | None) -> None:
         """Attach the evidence of the halt and the event that records it; without a review, the event alone."""
@@ -199,17 +208,19 @@ class TokenGate:
             hook_id=_HOOK,
             request_id=self._context.request_id,
             tenant_id=self._context.tenant_id,
-            latency_ms=self._context.elapsed_ms(),
+            latency_ms=self._elapsed_ms(),
+            observed_score=self._last_score if self.halt.threshold is not None else None,
             attributes={"evidence": "failed"} if review is not None and review.failed else {},
         )
         self.session.safety_events = (event,)
         self.session.halt_evidence_structured = None if review is None else evidence
+        self.session.forget_events(self.session.halt_index)
 
     def conclude(self) -> StreamSession:
         """Return the finished session."""
         self.closed = True
         session = self.session
-        session.duration_ms = self._context.elapsed_ms()
+        session.duration_ms = self._elapsed_ms()
         judged = session.scores[: len(session.scores) - self._unjudged]
         if judged:
             session.avg_coherence = math.fsum(judged) / len(judged)
@@ -217,10 +228,14 @@ class TokenGate:
         if self._intake.lone_surrogates:
             session.flags["lone_surrogate"] = self._intake.lone_surrogates
         if self._recovery is not None:
-            session.structured_recovery = self._recovery.result(halted=session.halted)
+            # A stream that a reader left did not end by itself either: its last number may be half a number.
+            session.structured_recovery = self._recovery.result(halted=session.halted or not self._ended)
         return session
 
     # --- behind the door --------------------------------------------------------------------------------------
+
+    def _elapsed_ms(self) -> float:
+        return 0.0 if self._began is None else max(0.0, (self._context.clock() - self._began) * 1000.0)
 
     def _note(self, count: int, score: float, warning: bool) -> None:
         """Write down what was said of the next tokens, before they are released or withheld."""
@@ -253,18 +268,18 @@ class TokenGate:
             for token in tokens:
                 self._recovery.feed(token)
 
-    def _up_to_border(self, border: ClauseBorder, tokens: list[str], halt: Halt | None) -> list[str]:
+    def _up_to_border(self, border: ClauseBorder, tokens: list[str]) -> list[str]:
         """Soft halt: go on until the clause in which the halt fell is complete, and no further."""
-        if self.halt is not None and self.halt is not halt:
-            leaving = border.keep(tokens)
-        else:
+        if self.halt is None:
             border.follow(tokens)
-            leaving = tokens
-            if halt is not None:
-                border.halt_here()
+            return tokens
+        leaving = border.keep(tokens)
         if border.reached:
             self.closed = True
             self.session.withheld += border.rest()
+            read = len(self.session.tokens) + len(leaving) + len(self.session.withheld)
+            if read > len(self.session.scores):
+                self.session.split_after(len(self.session.tokens) + len(leaving) - 1)
         return leaving
 
 

@@ -50,7 +50,10 @@ class StreamSession:
         """One per token that was read: 1 where it lies below the soft limit."""
         self.halted = False
         self.halt_index = -1
-        """Index of the token at which the halt condition was met; -1 without a halt."""
+        """Index of the token at which the halt condition was met; -1 without a halt.
+
+        Where the source failed, it is the index of the token that never came, and there is no such event.
+        """
         self.halt_reason = ""
         """A machine-readable word, then the figures: `hard_limit score=0.3100 limit=0.4000`."""
         self.avg_coherence = 0.0
@@ -83,6 +86,19 @@ class StreamSession:
         made = self._events
         made += (self._event(index) for index in range(len(made), len(self.tokens) + len(self.withheld)))
         return made
+
+    def forget_events(self, start: int) -> None:
+        """Make the events from `start` anew when they are next looked at: more is known about them."""
+        del self._events[max(start, 0) :]
+
+    def split_after(self, index: int) -> None:
+        """A token was cut in two, one part released and one withheld: both keep its figures."""
+        self.scores.insert(index, self.scores[index])
+        self.warned.insert(index, self.warned[index])
+        if self.debug_log:
+            self.debug_log.insert(index, self.debug_log[index])
+        if self.halt_index > index:
+            self.halt_index += 1
 
     def released_events(self, start: int, stop: int) -> list[TokenEvent]:
         """The events of some of the released tokens."""
