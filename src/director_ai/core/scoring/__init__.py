@@ -1,0 +1,1 @@
+"""How well evidence supports a clause: the signals, each a pure function of the two texts."""
