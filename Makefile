@@ -34,6 +34,8 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(PIP) --editable '.[bench]'
 	$(RUN)python benchmarks/kernel.py
 	$(RUN)python benchmarks/segmenter.py
+	$(RUN)python benchmarks/slots.py
+	$(RUN)python benchmarks/model.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

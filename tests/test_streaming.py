@@ -501,7 +501,7 @@ def test_for_domain_really_changes_what_is_halted() -> None:
 # --- sharing one kernel ---------------------------------------------------------------------------------------
 
 
-def one_stream(kernel: StreamingKernel, number: int) -> None:
+def check_one_stream(kernel: StreamingKernel, number: int) -> None:
     halt_at = number % 7
     scorer = ScriptedScorer([0.9] * halt_at + [0.1])
     session = kernel.stream_tokens([f"{number}:{i} " for i in range(9)], scorer, tenant_id=f"t{number}")
@@ -512,7 +512,7 @@ def one_stream(kernel: StreamingKernel, number: int) -> None:
 def test_one_kernel_serves_64_threads() -> None:
     kernel = StreamingKernel(**CALM)
     with ThreadPoolExecutor(64) as pool:
-        list(pool.map(lambda number: one_stream(kernel, number), range(640)))
+        list(pool.map(lambda number: check_one_stream(kernel, number), range(640)))
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self,
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import check_count, check_number
-from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, close_quietly, drive
+from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.halting import HaltRules
+from director_ai.core.runtime.live import AsyncLiveStream, LiveStream, TokenSource
 from director_ai.core.runtime.plan import must_pass, stream_plan
 from director_ai.core.runtime.release import GateSettings, StreamContext, TokenGate, type_name
 from director_ai.core.runtime.structured_recovery import StructuredRecoveryConfig, recovery_config
@@ -216,7 +217,7 @@ class StreamingKernel(_Kernel):
                 "call a generator function first, and give an asynchronous stream to AsyncStreamingKernel"
             )
         show = gate.session.released_events if watched else _show_nothing
-        source = _Source(tokens)
+        source = TokenSource(tokens)
         events = self._run(gate, plan, source, callback, options.get("scorer"), show)
         return LiveStream(gate.session, events, source)
 
@@ -224,7 +225,7 @@ class StreamingKernel(_Kernel):
         self,
         gate: TokenGate,
         plan: Plan,
-        source: _Source,
+        source: TokenSource,
         callback: Callable[[str], float],
         scorer: Reviewer | None,
         show: Show,
@@ -301,7 +302,7 @@ class AsyncStreamingKernel(_Kernel):
                 "call a generator function first"
             )
         show = gate.session.released_events if watched else _show_nothing
-        source = _Source(tokens)
+        source = TokenSource(tokens)
         events = self._run(gate, plan, source, callback, options.get("scorer"), show)
         return AsyncLiveStream(gate.session, events, source)
 
@@ -309,7 +310,7 @@ class AsyncStreamingKernel(_Kernel):
         self,
         gate: TokenGate,
         plan: Plan,
-        source: _Source,
+        source: TokenSource,
         callback: Callable[[str], Any],
         scorer: Reviewer | None,
         show: Show,
@@ -342,74 +343,6 @@ class AsyncStreamingKernel(_Kernel):
                     await answer
             except BaseException as error:  # noqa: BLE001 - a listener's failure never masks the halt
                 _log_listener_failure(error)
-
-
-class _Source:
-    """What the caller gave, and what came of opening it."""
-
-    def __init__(self, tokens: Any) -> None:
-        self.tokens = tokens
-        self.opened: Any = None
-
-    def take(self) -> Any:
-        """Return what has to be closed, once."""
-        taken = self.opened if self.opened is not None else self.tokens
-        self.opened = self.tokens = None
-        return taken
-
-
-class LiveStream:
-    """The events of a running stream, each of them safe to show; close it, or use `with`, to stop early."""
-
-    def __init__(self, session: StreamSession, events: Generator[TokenEvent], source: _Source) -> None:
-        self.session = session
-        """Complete once the events are exhausted."""
-        self._events = events
-        self._source = source
-
-    def __iter__(self) -> Iterator[TokenEvent]:
-        return self._events
-
-    def __next__(self) -> TokenEvent:
-        return next(self._events)
-
-    def close(self) -> None:
-        """Stop reading, and close the token source."""
-        self._events.close()
-        close_quietly(self._source.take())  # a stream that was never begun has not taken it
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-
-class AsyncLiveStream:
-    """The events of a running stream, each of them safe to show; close it, or use `async with`, to stop early."""
-
-    def __init__(self, session: StreamSession, events: AsyncGenerator[TokenEvent], source: _Source) -> None:
-        self.session = session
-        """Complete once the events are exhausted."""
-        self._events = events
-        self._source = source
-
-    def __aiter__(self) -> AsyncIterator[TokenEvent]:
-        return self._events
-
-    async def __anext__(self) -> TokenEvent:
-        return await anext(self._events)
-
-    async def aclose(self) -> None:
-        """Stop reading, and close the token source."""
-        await self._events.aclose()
-        await AsyncCalls(each=None, total=None, clock=time.monotonic).close(self._source.take())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.aclose()
 
 
 _END: Final = object()
