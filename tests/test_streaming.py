@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import logging
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import Driver
 from director_ai import AsyncStreamingKernel, ConfigError, StreamingKernel, StreamSession
+from director_ai.core.runtime.intake import TokenIntake
 from director_ai.core.safety_event import validate_safety_event
 from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
 from director_ai.errors import UnknownOption
@@ -113,7 +115,7 @@ def test_tokens_are_held_back_until_they_were_judged(driver: Driver) -> None:
     events, session = driver.run_live(words(10), ScriptedScorer([0.9, 0.1]), kernel={**CALM, "score_every_n": 4})
     assert session.output == "w0 w1 w2 w3 "
     assert [event.released for event in session.events] == [True] * 4 + [False] * 4
-    assert session.halt_index == 7
+    assert session.halt_index == 4, "the first token that was not released"
     assert [event.token for event in events] == words(4)
 
 
@@ -197,6 +199,8 @@ def test_what_is_cut_off_a_token_is_withheld_and_not_lost(driver: Driver) -> Non
     assert session.withheld == ["It goe"]
     assert "".join(event.token for event in session.events) == "Fine. Bad stuff. It goe"
     assert [event.coherence for event in session.events] == [0.9, 0.0, 0.9, 0.9]
+    assert [snap["index"] for snap in session.debug_log] == [0, 1, 2, 3]
+    assert session.avg_coherence == pytest.approx(0.6), "one token, though it became two"
     assert session.halt_index == 1
     assert session.events[1].halt_evidence is session.halt_evidence_structured
 
@@ -359,6 +363,29 @@ def test_a_review_that_fails_when_it_is_looked_at_never_masks_the_halt(driver: D
     session = driver.run(words(2), ScriptedScorer([0.9, 0.1]), kernel=CALM, scorer=BrokenReviewer((False, score)))
     assert session.output == "w0 "
     assert session.safety_events[0].attributes == {"evidence": "failed"}
+
+
+class HostileText(str):
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def encode(self, *_: Any) -> bytes:
+        raise RuntimeError
+
+
+class SaysHostile:
+    def __str__(self) -> str:
+        return HostileText("two words")
+
+
+def test_the_texts_of_a_review_are_copied(driver: Driver) -> None:
+    chunk = EvidenceChunk(SaysHostile(), 0.1, SaysHostile())
+    score = CoherenceScore(0.1, False, 0.9, 0.9, ScoringEvidence([chunk], "", "", 0.9))
+    session = driver.run(words(1), ScriptedScorer([0.1]), kernel=CALM, scorer=BrokenReviewer((False, score)))
+    assert type(session.halt_evidence_structured.evidence_chunks[0].text) is str
+    assert session.safety_events[0].evidence_refs[0].startswith("sha256:")
 
 
 def test_a_review_with_endless_evidence_ends(driver: Driver) -> None:
@@ -612,6 +639,53 @@ def test_cancellation_passes_through_after_the_source_was_closed(backend: str, l
     anyio.run(main, backend=backend)
     assert reached
     assert tokens.closed
+
+
+PIECES = ["It is ", "so. ", "Not", "!\n", "- item\n", "a, and it is b; ", "x", "\ud83d", "\ude00", "", "。", "```\n"]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=25),
+    st.lists(st.sampled_from([0.9, 0.9, 0.9, 0.58, 0.2, math.nan, RuntimeError()]), min_size=1, max_size=12),
+    st.sampled_from(["hard", "soft"]),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from(["sync", "asyncio", "trio"]),
+)
+@settings(max_examples=400)
+def test_whatever_happens_the_session_is_in_order(
+    tokens: list[str], scores: list[Any], mode: str, every: int, adaptive: bool, name: str
+) -> None:
+    kernel = {"halt_mode": mode, "score_every_n": every, "adaptive": adaptive, "streaming_debug": True, **CALM}
+    halts: list[Any] = []
+    scorer = ScriptedScorer(scores)
+    events, session = Driver(name).run_live(
+        tokens,
+        scorer,
+        kernel={**kernel, "on_halt": halts.append},
+        scorer=ScriptedReviewer(FACTS),
+        structured_recovery="json",
+    )
+    text = TokenIntake().take("".join(tokens)).replace("\ud83d", "\ufffd")
+    read = session.output + "".join(session.withheld)
+    assert "".join(event.token for event in events) == session.output
+    assert "".join(scorer.calls).startswith(session.output), "everything that was released was judged"
+    assert text.startswith(read.rstrip("\ufffd"))
+    assert len(session.tokens) + len(session.withheld) == len(session.scores) == len(session.warned)
+    assert [event.index for event in session.events] == list(range(len(session.scores)))
+    assert [snap["index"] for snap in session.debug_log] == list(range(len(session.debug_log)))
+    assert [event.released for event in session.events] == [True] * len(session.tokens) + [False] * len(
+        session.withheld
+    )
+    assert (len(session.safety_events), len(halts)) == (session.halted, session.halted)
+    assert session.structured_recovery.halt_offset == len(session.output)
+    for event in session.safety_events:
+        assert validate_safety_event(event.to_dict()) == event
+        assert event.trace_attribution.token_offset == session.halt_index
+    if not session.halted:
+        assert read == session.output
+    elif mode == "hard":
+        assert len(session.tokens) == session.halt_index
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.integers(1, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import threading
 import time
@@ -10,10 +11,12 @@ from typing import Any
 
 import anyio
 import pytest
+import trio
 
 from conftest import Driver
 from director_ai import AsyncStreamingKernel, StreamingKernel, StreamSession
 from director_ai.core.safety_event import validate_safety_event
+from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
 from director_ai.testing import FAULTS, ScriptedScorer, ScriptedTokens, make_fault
 
 LIMIT = 0.1
@@ -275,6 +278,144 @@ def test_an_answer_that_comes_too_late_is_no_answer(backend: str) -> None:
         return await AsyncStreamingKernel(**KERNEL).stream_to_session(ScriptedTokens(["x"]), stubborn)
 
     assert anyio.run(main, backend=backend).halt_reason.startswith("timeout")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_answer_that_blocked_the_loop_is_too_late_as_well(backend: str) -> None:
+    async def blocking(_: str) -> float:
+        time.sleep(3 * LIMIT)
+        return 0.9
+
+    async def main() -> StreamSession:
+        return await AsyncStreamingKernel(**KERNEL).stream_to_session(ScriptedTokens(["x"]), blocking)
+
+    assert anyio.run(main, backend=backend).halt_reason.startswith("timeout")
+
+
+def test_reading_a_review_falls_under_its_time_limit(driver: Driver, release: threading.Event) -> None:
+    def slowly() -> Iterator[Any]:
+        release.wait(60)
+        yield EvidenceChunk("x", 0.1)
+
+    score = CoherenceScore(0.1, False, 0.9, 0.9, ScoringEvidence(slowly(), "", "", 0.9))
+    session = driver.run(
+        ScriptedTokens(["a"]),
+        Synchronous(ScriptedScorer([0.1])),
+        kernel=KERNEL,
+        scorer=Reviewer(lambda: (False, score)),
+    )
+    assert session.safety_events[0].attributes == {"evidence": "failed"}
+
+
+def test_cancellation_in_a_group_passes_through() -> None:
+    async def nursing(_: str) -> float:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep, 30)
+            await trio.sleep(30)
+        return 0.9
+
+    async def main() -> None:
+        with trio.move_on_after(0.05) as scope:
+            await AsyncStreamingKernel().stream_to_session(["x"], nursing)
+        assert scope.cancelled_caught
+
+    trio.run(main)
+    with pytest.raises(BaseExceptionGroup):
+        StreamingKernel().stream_tokens(["x"], ScriptedScorer([BaseExceptionGroup("g", [KeyboardInterrupt()])]))
+
+
+def test_a_source_that_is_opened_too_late_is_closed_all_the_same(driver: Driver, release: threading.Event) -> None:
+    closed = threading.Event()
+
+    class Late:
+        def __iter__(self) -> Any:
+            release.wait(60)
+            return SlowToClose(closed.set)
+
+    assert driver.run(Late(), ScriptedScorer([0.9]), kernel=KERNEL).halted
+    release.set()
+    assert closed.wait(10)
+
+
+class BadToClose:
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> str:
+        return "x"
+
+    @property
+    def close(self) -> Any:
+        raise RuntimeError
+
+
+def test_a_source_whose_close_cannot_even_be_looked_up(driver: Driver) -> None:
+    session = driver.run(BadToClose(), ScriptedScorer([0.9, 0.1]), kernel={})
+    assert (session.output, len(session.safety_events)) == ("x", 1)
+
+
+class OnlyNext:
+    """All that `async for` asks of an iterator."""
+
+    def __init__(self) -> None:
+        self.left = 2
+
+    async def __anext__(self) -> str:
+        if not self.left:
+            raise StopAsyncIteration
+        self.left -= 1
+        return "x"
+
+
+class NeedsItsLoop:
+    def __aiter__(self) -> Any:
+        asyncio.get_running_loop()
+        return OnlyNext()
+
+
+@pytest.mark.parametrize("limits", [{}, {"token_timeout": 5.0}], ids=["no limit", "with a limit"])
+def test_an_asynchronous_source_is_opened_on_its_loop(limits: dict[str, Any]) -> None:
+    session = anyio.run(AsyncStreamingKernel(**limits).stream_to_session, NeedsItsLoop(), lambda _: 0.9)
+    assert (session.output, session.halted) == ("xx", False)
+
+
+async def _nothing() -> str:
+    return "never awaited"
+
+
+@pytest.mark.parametrize("limits", [{}, {"token_timeout": 5.0}], ids=["no limit", "with a limit"])
+def test_a_token_that_could_be_awaited_is_no_token(driver: Driver, limits: dict[str, Any]) -> None:
+    token = _nothing()
+    session = driver.run(["a", token], ScriptedScorer([0.9]), kernel=limits)
+    token.close()
+    assert (session.output, session.halt_reason) == ("a", "source_error expected=str got=coroutine")
+
+
+@pytest.mark.parametrize("where", ["drain", "review"])
+def test_an_interrupted_stream_leaves_a_session_in_order(where: str) -> None:
+    reviewer = Reviewer(make_interrupt) if where == "review" else None
+    scorer = ScriptedScorer([0.9, 0.2, 0.9, KeyboardInterrupt()])
+    live = StreamingKernel(**KERNEL | {"halt_mode": "soft"}).stream(
+        ["One two. ", "bad ", "still ", "on "], scorer, scorer=reviewer
+    )
+    with pytest.raises(KeyboardInterrupt):
+        list(live)
+    session = live.session
+    assert session.output == "One two. "
+    assert len(session.events) == len(session.scores) == len(session.warned)
+    assert (session.halted, len(session.safety_events)) == (True, 1)
+
+
+def make_interrupt() -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_window_just_below_its_threshold_halts_and_no_more(driver: Driver) -> None:
+    scores = [0.666666666667] * 9 + [0.666666666666]
+    session = driver.run(
+        ["a"] * 10, ScriptedScorer(scores), kernel={"hard_limit": 0.1, "window_threshold": 2 / 3, "soft_limit": None}
+    )
+    assert session.halt_reason.startswith("window_avg")
 
 
 def test_a_callback_that_raises_generator_exit_halts(driver: Driver) -> None:

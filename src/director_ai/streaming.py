@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
-    AsyncIterator,
     Awaitable,
     Callable,
     Generator,
@@ -27,9 +26,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self,
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import check_count, check_number
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
+from director_ai.core.runtime.halt_report import read_review
 from director_ai.core.runtime.halting import HaltRules
+from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.runtime.live import AsyncLiveStream, LiveStream, TokenSource
-from director_ai.core.runtime.plan import must_pass, stream_plan
+from director_ai.core.runtime.plan import stream_plan
 from director_ai.core.runtime.release import GateSettings, StreamContext, TokenGate, type_name
 from director_ai.core.runtime.structured_recovery import StructuredRecoveryConfig, recovery_config
 from director_ai.errors import ConfigError, UnknownOption
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["AsyncLiveStream", "AsyncStreamingKernel", "LiveStream", "Reviewer", "StreamingKernel"]
 
 _log = logging.getLogger(__name__)
+
+_Calls = TypeVar("_Calls", SyncCalls, AsyncCalls)
 
 _LONGEST_SECONDS: Final = 1e6  # eleven days; the timers of some platforms end not far above it
 
@@ -147,13 +150,14 @@ class _Kernel:
         request_id: str = "",
         structured_recovery: StructuredRecoveryConfig | str | None = None,
         **unknown: NoReturn,
-    ) -> tuple[TokenGate, Plan]:
-        """Check what a caller gave for one stream, before any token is read, and plan it."""
+    ) -> tuple[TokenGate, Plan, Callable[[str, str], Any]]:
+        """Check what a caller gave for one stream, before any token is read; plan it, and find whom to ask."""
         for name in unknown:
             raise UnknownOption("option", name, StreamOptions.__annotations__)
         if not callable(callback):
             raise ConfigError(f"the coherence callback must be callable, got a {type(callback).__name__}")
-        if scorer is not None and not callable(getattr(scorer, "review", None)):
+        review = getattr(scorer, "review", None)
+        if scorer is not None and not callable(review):
             raise ConfigError(f"scorer must have a method review(prompt, text), got a {type(scorer).__name__}")
         if not isinstance(prompt, str):
             raise ConfigError(f"prompt must be a string, got a {type(prompt).__name__}")
@@ -166,7 +170,11 @@ class _Kernel:
         )
         gate = TokenGate(self._settings, context)
         scorer_path = None if scorer is None else f"{type_name(scorer)}.review"
-        return gate, stream_plan(gate, prompt=prompt, scorer_path=scorer_path)
+        plan = stream_plan(gate, prompt=prompt, scorer_path=scorer_path)
+        return gate, plan, _reading(review, scorer_path or "")
+
+    def _calls(self, kind: type[_Calls]) -> _Calls:
+        return kind(each=self._token_timeout, total=self._total_timeout, clock=self._clock)
 
 
 _OPTIONS = tuple(name for name in inspect.signature(_Kernel).parameters if name != "unknown")
@@ -210,7 +218,7 @@ class StreamingKernel(_Kernel):
     def _start(
         self, tokens: Iterable[str], callback: Callable[[str], float], options: StreamOptions, *, watched: bool
     ) -> LiveStream:
-        gate, plan = self._open(callback, **options)
+        gate, plan, review = self._open(callback, **options)
         if not isinstance(tokens, Iterable):
             raise ConfigError(
                 f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
@@ -218,8 +226,8 @@ class StreamingKernel(_Kernel):
             )
         show = gate.session.released_events if watched else _show_nothing
         source = TokenSource(tokens)
-        events = self._run(gate, plan, source, callback, options.get("scorer"), show)
-        return LiveStream(gate.session, events, source)
+        events = self._run(gate, plan, source, callback, review, show)
+        return LiveStream(gate.session, events, lambda: self._calls(SyncCalls).close(source.take))
 
     def _run(
         self,
@@ -227,12 +235,12 @@ class StreamingKernel(_Kernel):
         plan: Plan,
         source: TokenSource,
         callback: Callable[[str], float],
-        scorer: Reviewer | None,
+        review: Callable[[str, str], Any],
         show: Show,
     ) -> Generator[TokenEvent]:
         """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
         gate.begin()
-        calls = SyncCalls(each=self._token_timeout, total=self._total_timeout, clock=self._clock)
+        calls = self._calls(SyncCalls)
 
         def open_source() -> None:
             source.opened = iter(source.tokens)
@@ -241,13 +249,15 @@ class StreamingKernel(_Kernel):
         actions = {
             "open": calls.bind("token", open_source),
             "score": calls.bind("score", callback),
-            "review": calls.bind("review", getattr(scorer, "review", _nobody)),
+            "review": calls.bind("review", review),
         }
         try:
             yield from drive(plan, actions, show)
         finally:
-            calls.close(source.take())
-            gate.conclude()
+            try:
+                calls.close(source.take)
+            finally:
+                gate.conclude()
         if gate.halt is not None and self._on_halt is not None:
             try:
                 self._on_halt(gate.session)
@@ -295,16 +305,17 @@ class AsyncStreamingKernel(_Kernel):
         *,
         watched: bool,
     ) -> AsyncLiveStream:
-        gate, plan = self._open(callback, **options)
+        gate, plan, review = self._open(callback, **options)
         if not isinstance(tokens, AsyncIterable | Iterable):
             raise ConfigError(
                 f"tokens must be a synchronous or asynchronous iterable of strings, got a {type(tokens).__name__}; "
                 "call a generator function first"
             )
         show = gate.session.released_events if watched else _show_nothing
-        source = TokenSource(tokens)
-        events = self._run(gate, plan, source, callback, options.get("scorer"), show)
-        return AsyncLiveStream(gate.session, events, source)
+        source, awaits = TokenSource(tokens), isinstance(tokens, AsyncIterable)
+        events = self._run(gate, plan, source, callback, review, show)
+        calls = self._calls(AsyncCalls)
+        return AsyncLiveStream(gate.session, events, lambda: calls.close(source.take, awaits=awaits))
 
     async def _run(
         self,
@@ -312,30 +323,36 @@ class AsyncStreamingKernel(_Kernel):
         plan: Plan,
         source: TokenSource,
         callback: Callable[[str], Any],
-        scorer: Reviewer | None,
+        review: Callable[[str, str], Any],
         show: Show,
     ) -> AsyncGenerator[TokenEvent]:
         """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
         gate.begin()
-        calls = AsyncCalls(each=self._token_timeout, total=self._total_timeout, clock=self._clock)
+        calls = self._calls(AsyncCalls)
+        awaits = isinstance(source.tokens, AsyncIterable)
 
         def open_source() -> None:
-            tokens = source.tokens
-            source.opened = tokens.__aiter__() if isinstance(tokens, AsyncIterable) else iter(tokens)
-            actions["token"] = _bind_source(source.opened, calls)
+            source.opened = iter(source.tokens)
+            actions["token"] = _bind_stepwise(source.opened, calls)
 
-        actions = {
-            "open": calls.bind("token", open_source),
+        async def open_in_place() -> None:  # an asynchronous source belongs to the loop
+            source.opened = source.tokens.__aiter__()
+            actions["token"] = calls.bind("token", source.opened.__anext__, awaitable=True, answers=False)
+
+        actions: dict[str, Callable[..., Awaitable[Any]]] = {
+            "open": calls.bind("token", open_in_place if awaits else open_source),
             "score": calls.bind("score", callback),
-            "review": calls.bind("review", getattr(scorer, "review", _nobody)),
+            "review": calls.bind("review", review),
         }
         try:
             async with contextlib.aclosing(adrive(plan, actions, show)) as events:
                 async for event in events:
                     yield event
         finally:
-            await calls.close(source.take())
-            gate.conclude()
+            try:
+                await calls.close(source.take, awaits=awaits)
+            finally:
+                gate.conclude()
         if gate.halt is not None and self._on_halt is not None:
             try:
                 answer = self._on_halt(gate.session)
@@ -348,11 +365,9 @@ class AsyncStreamingKernel(_Kernel):
 _END: Final = object()
 
 
-def _bind_source(source: AsyncIterator[str] | Iterator[str], calls: AsyncCalls) -> Callable[[], Awaitable[str]]:
-    """Return a function that awaits the next token, from an asynchronous source or a synchronous one."""
-    if isinstance(source, AsyncIterator):
-        return calls.bind("token", source.__anext__, awaitable=True)
-    step = calls.bind("token", functools.partial(next, source, _END), awaitable=False)
+def _bind_stepwise(source: Iterator[str], calls: AsyncCalls) -> Callable[[], Awaitable[str]]:
+    """Return a function that awaits the next token of a synchronous source."""
+    step = calls.bind("token", functools.partial(next, source, _END), awaitable=False, answers=False)
 
     async def pull() -> str:
         token = await step()
@@ -363,13 +378,21 @@ def _bind_source(source: AsyncIterator[str] | Iterator[str], calls: AsyncCalls) 
     return pull
 
 
-def _show_nothing(start: int, stop: int) -> tuple[TokenEvent, ...]:  # noqa: ARG001 - the signature of a show
+def _show_nothing(start: object, stop: object) -> tuple[TokenEvent, ...]:  # noqa: ARG001 - the signature of a show
     """Make no events: nobody watches."""
     return ()
 
 
-def _nobody(prompt: str, text: str) -> None:
-    """Stand where a scorer would: a plan without one never asks."""
+def _reading(review: Callable[[str, str], Any] | None, path: str) -> Callable[[str, str], Any]:
+    """A review that is read where it is asked for, so that reading it falls under its time limit, too."""
+    if review is None or inspect.iscoroutinefunction(review):
+        return review or _show_nothing  # a plan without a scorer never asks
+
+    def ask(prompt: str, text: str) -> Any:
+        answer = review(prompt, text)
+        return answer if inspect.isawaitable(answer) else read_review(answer, path=path)
+
+    return ask
 
 
 def _check_seconds(name: str, value: object) -> float | None:

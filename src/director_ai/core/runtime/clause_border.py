@@ -45,6 +45,16 @@ class ClauseBorder:
             self._halt_offset = self._waiting_from = self._fed
         self._waiting += tokens
         self.follow(tokens)
+        return self._complete()
+
+    def finish(self) -> list[str]:
+        """The text is at its end, where a clause ends, too; return what may leave."""
+        if self._halt_offset is not None and self._border is None:
+            ends = (clause.end for clause in self._segmenter.finish())
+            self._border = next((end for end in ends if end > (self._halt_offset or 0)), self._fed)
+        return self._complete()
+
+    def _complete(self) -> list[str]:
         leaving: list[str] = []
         while self._border is not None and self._waiting_from < self._border:
             token = self._waiting.pop(0)

@@ -19,7 +19,8 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from director_ai.core.runtime.plan import Late, must_pass
+from director_ai.core.runtime.interrupts import must_pass
+from director_ai.core.runtime.plan import Late
 from director_ai.core.runtime.session import TokenEvent
 
 if TYPE_CHECKING:
@@ -163,14 +164,15 @@ class SyncCalls:
         """Return the function, held to the limits."""
         return function if self._limits.none else functools.partial(self._call, waited_for, function)
 
-    def close(self, source: object) -> None:
-        """Close the token source, with a time limit where there is one; no further call will come."""
+    def close(self, take: Callable[[], object]) -> None:
+        """Close the token source that `take` returns, with a time limit if there is one; no further call will come."""
         if self._limits.none:
-            close_quietly(source)
+            close_quietly(take())
             return
         closed = threading.Event()
-        # Behind whatever still hangs there: a generator can only be closed once its last call has returned.
-        self._helper.submit(close_quietly, (source,), lambda _: closed.set())
+        # Behind whatever still hangs there: a generator can only be closed once its last call has returned, and a
+        # source that is still being opened is only known once it is open.
+        self._helper.submit(lambda: close_quietly(take()), (), lambda _: closed.set())
         closed.wait(CLOSING_SECONDS)
         self._helper.leave()
 
@@ -193,37 +195,43 @@ class AsyncCalls:
         self._helper = _HelperThread()
 
     def bind(
-        self, waited_for: str, function: Callable[..., Any], *, awaitable: bool | None = None
+        self, waited_for: str, function: Callable[..., Any], *, awaitable: bool | None = None, answers: bool = True
     ) -> Callable[..., Awaitable[Any]]:
         """Return the function as an asynchronous one, held to the limits.
 
-        `awaitable` says whether it returns an awaitable, where that cannot be seen.
+        `awaitable` says whether it returns an awaitable, where that cannot be seen. What comes of it may be one again,
+        and is awaited, unless it is no answer but a token, which is passed on whatever it is.
         """
         if awaitable is None:
             awaitable = _is_async(function)
         if not self._limits.none:
-            return functools.partial(self._call, waited_for, function, awaitable)
-        return function if awaitable else functools.partial(_call_in_place, function)
+            return functools.partial(self._call, waited_for, function, awaitable, answers)
+        return function if awaitable else functools.partial(_call_in_place, function, answers)
 
-    async def close(self, source: object) -> None:
-        """Close the token source, also while being cancelled, but not for ever; no further call will come."""
-        aclose = getattr(source, "aclose", None)
+    async def close(self, take: Callable[[], object], *, awaits: bool) -> None:
+        """Close the token source that `take` returns, also while being cancelled, but not for ever.
+
+        `awaits` says that it is an asynchronous one. No further call will come.
+        """
         with anyio.move_on_after(CLOSING_SECONDS, shield=True):
-            if callable(aclose):
-                await _aclose_quietly(aclose)
+            if awaits:
+                await _aclose_quietly(take())
             elif self._limits.none:
-                close_quietly(source)
+                close_quietly(take())
             else:
-                await self._call_on_helper(close_quietly, (source,))
+                await self._call_on_helper(lambda: close_quietly(take()), ())
         self._helper.leave()
 
-    async def _call(self, waited_for: str, function: Callable[..., Any], awaitable: bool, *args: Any) -> Any:
+    async def _call(
+        self, waited_for: str, function: Callable[..., Any], awaitable: bool, answers: bool, *args: Any
+    ) -> Any:
         seconds, late = self._limits.next(waited_for)
         with anyio.move_on_after(seconds) as scope:
             answer = await function(*args) if awaitable else await self._call_on_helper(function, args)
-            if inspect.isawaitable(answer):
+            if answers and inspect.isawaitable(answer):
                 answer = await answer
-        if scope.cancel_called:  # also where the callback swallowed the cancellation and answered late
+        # Also where a callback swallowed the cancellation, or blocked the loop so that it never came.
+        if scope.cancel_called or anyio.current_time() >= scope.deadline:
             raise late
         return answer
 
@@ -244,26 +252,28 @@ class AsyncCalls:
 
 def close_quietly(source: object) -> None:
     """Close a source that can be closed; one that fails to is not worth losing the session for."""
-    close = getattr(source, "close", None)
-    if callable(close):
-        try:
-            close()
-        except BaseException as error:  # interrupts pass, everything else has nothing to tell us
-            if must_pass(error):
-                raise
-
-
-async def _aclose_quietly(aclose: Callable[[], Awaitable[None]]) -> None:
     try:
-        await aclose()
+        close = getattr(source, "close", None)
+        if callable(close):
+            close()
+    except BaseException as error:  # interrupts pass, everything else has nothing to tell us
+        if must_pass(error):
+            raise
+
+
+async def _aclose_quietly(source: object) -> None:
+    try:
+        aclose = getattr(source, "aclose", None)
+        if callable(aclose):
+            await aclose()
     except BaseException as error:
         if must_pass(error):
             raise
 
 
-async def _call_in_place(function: Callable[..., Any], *args: Any) -> Any:
+async def _call_in_place(function: Callable[..., Any], answers: bool, *args: Any) -> Any:
     answer = function(*args)
-    return await answer if inspect.isawaitable(answer) else answer
+    return await answer if answers and inspect.isawaitable(answer) else answer
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -8,6 +8,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
 from director_ai.core.ranges import as_score
+from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.segment import split_clauses
 from director_ai.core.types import (
     CounterfactualFactChange,
@@ -52,17 +53,19 @@ class Review:
 
 def read_review(answer: object, *, path: str) -> Review:
     """Read `(approved, CoherenceScore)`; anything else is a failed review, never an error: a halt stands without it."""
-    if isinstance(answer, CoroutineType):
-        answer.close()  # a synchronous kernel cannot await it
     try:
+        if type(answer) is CoroutineType:
+            answer.close()  # a synchronous kernel cannot await it
         evidence = answer[1].evidence  # type: ignore[index]
         if evidence is None:
             return Review(path=path)
         found = list(itertools.islice(evidence.chunks, _MOST_CHUNKS))
-        chunks = [EvidenceChunk(str(c.text), float(c.distance), str(c.source)) for c in found]
+        chunks = [EvidenceChunk(_plain(c.text), float(c.distance), _plain(c.source)) for c in found]
         scores = evidence.chunk_scores
         divergences = None if scores is None else [as_score(s) for s in itertools.islice(scores, _MOST_CHUNKS)]
-    except Exception:  # noqa: BLE001 - what a foreign scorer answers with may do anything when it is looked at
+    except BaseException as error:  # what a foreign scorer answers with may do anything when it is looked at
+        if must_pass(error):
+            raise
         return Review(path=path, failed=True)
     if divergences is None or len(divergences) != len(chunks) or None in divergences:
         return Review(chunks=tuple(chunks), path=path)
@@ -72,6 +75,11 @@ def read_review(answer: object, *, path: str) -> Review:
         divergences=tuple(divergence or 0.0 for _, divergence in ranked),
         path=path,
     )
+
+
+def _plain(text: object) -> str:
+    """A plain copy: a subclass of str may do anything later on, too."""
+    return str.__str__(str(text))
 
 
 def report_halt(

@@ -138,7 +138,7 @@ class HaltMonitor:
             mechanism="hard_limit",
             detail=f"score={score:.4f} limit={limit:.4f}",
             threshold=limit,
-            margin=limit - score,
+            margin=max(0.0, limit - score),
             needed_score=limit,
         )
 
@@ -148,7 +148,7 @@ class HaltMonitor:
             mechanism="window_avg",
             detail=f"mean={self.window_avg:.4f} threshold={threshold:.4f} window={self._size}",
             threshold=threshold,
-            margin=threshold - self.window_avg,
+            margin=max(0.0, threshold - self.window_avg),  # the ticks decided; as floats the two may be equal
             needed_score=score + (self._window_floor - self._sum) / _TICKS,
         )
 
@@ -159,7 +159,7 @@ class HaltMonitor:
             mechanism="downward_trend",
             detail=f"drop={drop:.4f} threshold={threshold:.4f} window={self._trend_size}",
             threshold=threshold,
-            margin=drop - threshold,
+            margin=max(0.0, drop - threshold),
             needed_score=score + drop - threshold,
         )
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, Self
 
-from director_ai.core.runtime.drive import AsyncCalls, close_quietly
-
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 
     from director_ai.core.runtime.session import StreamSession, TokenEvent
 
@@ -32,11 +29,11 @@ class TokenSource:
 class LiveStream:
     """The events of a running stream, each of them safe to show; close it, or use `with`, to stop early."""
 
-    def __init__(self, session: StreamSession, events: Generator[TokenEvent], source: TokenSource) -> None:
+    def __init__(self, session: StreamSession, events: Generator[TokenEvent], close_source: Callable[[], None]) -> None:
         self.session = session
         """Complete once the events are exhausted."""
         self._events = events
-        self._source = source
+        self._close_source = close_source
 
     def __iter__(self) -> Iterator[TokenEvent]:
         return self._events
@@ -47,7 +44,7 @@ class LiveStream:
     def close(self) -> None:
         """Stop reading, and close the token source."""
         self._events.close()
-        close_quietly(self._source.take())  # a stream that was never begun has not taken it
+        self._close_source()  # a stream that was never begun has not done so
 
     def __enter__(self) -> Self:
         return self
@@ -59,11 +56,16 @@ class LiveStream:
 class AsyncLiveStream:
     """The events of a running stream, each of them safe to show; close it, or use `async with`, to stop early."""
 
-    def __init__(self, session: StreamSession, events: AsyncGenerator[TokenEvent], source: TokenSource) -> None:
+    def __init__(
+        self,
+        session: StreamSession,
+        events: AsyncGenerator[TokenEvent],
+        close_source: Callable[[], Awaitable[None]],
+    ) -> None:
         self.session = session
         """Complete once the events are exhausted."""
         self._events = events
-        self._source = source
+        self._close_source = close_source
 
     def __aiter__(self) -> AsyncIterator[TokenEvent]:
         return self._events
@@ -74,7 +76,7 @@ class AsyncLiveStream:
     async def aclose(self) -> None:
         """Stop reading, and close the token source."""
         await self._events.aclose()
-        await AsyncCalls(each=None, total=None, clock=time.monotonic).close(self._source.take())
+        await self._close_source()
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,13 +10,14 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from director_ai.core.runtime.halt_report import Review, read_review
+from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.runtime.release import type_name
 
 if TYPE_CHECKING:
     from director_ai.core.runtime.halting import HaltMechanism
     from director_ai.core.runtime.release import TokenGate
 
-__all__ = ["Ask", "Late", "Plan", "must_pass", "stream_plan"]
+__all__ = ["Ask", "Late", "Plan", "stream_plan"]
 
 
 Ask = tuple[Literal["open", "token", "score", "review", "release"], tuple[Any, ...]]
@@ -42,8 +43,6 @@ class Late(Exception):
 
 
 _ASK_TOKEN: Final[Ask] = ("token", ())
-_PASSING: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
-_CANCELLATIONS: Final = ("CancelledError", "Cancelled")  # asyncio's and trio's, told by name: neither is imported here
 
 
 def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Plan:
@@ -101,13 +100,8 @@ def _review(gate: TokenGate, prompt: str, scorer_path: str | None) -> Generator[
     except BaseException as error:  # noqa: BLE001 - as above
         _fault("callback_error", error)
         return Review(path=scorer_path, failed=True)
-    return read_review(answer, path=scorer_path)
-
-
-def must_pass(error: BaseException) -> bool:
-    """Whether an error is an interrupt or a cancellation: those are nobody's to swallow."""
-    cancelled = not isinstance(error, Exception) and type(error).__name__ in _CANCELLATIONS
-    return cancelled or isinstance(error, _PASSING)
+    # Read where it was asked for, under its time limit; here only if that was not possible.
+    return answer if type(answer) is Review else read_review(answer, path=scorer_path)
 
 
 def _fault(mechanism: HaltMechanism, error: BaseException) -> tuple[HaltMechanism, str]:

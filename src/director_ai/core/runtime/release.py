@@ -101,6 +101,7 @@ class TokenGate:
         self._unjudged = 0
         self._ended = False
         self._began: float | None = None
+        self._cut_at: int | None = None
 
     # --- what the driver hands in -----------------------------------------------------------------------------
 
@@ -145,7 +146,7 @@ class TokenGate:
         held, self._held = self._held, []
         self._note(len(held), score, self._monitor.warning and halt is None)
         if halt is not None and self.halt is None:
-            self._halt_at(halt, len(self.session.scores) - 1)
+            self._halt_at(halt, len(self.session.scores) - len(held))
             if self._border is None:
                 self.closed = True
                 self.session.withheld += held
@@ -156,9 +157,13 @@ class TokenGate:
 
     def finish(self) -> None:
         """The source is exhausted and its tail was judged: the end of the text is a clause border."""
-        if not self.closed:
-            self.closed = self._ended = True
-            self._let_out(self._border.rest() if self._border else [])
+        if self.closed:
+            return
+        self.closed = self._ended = True
+        if self._border is not None:
+            leaving = self._border.finish()
+            self._settle(self._border, leaving)
+            self._let_out(leaving)
 
     def fail(self, mechanism: HaltMechanism, detail: str, *, scoring: bool = False) -> None:
         """Something did not answer, or not with what was asked for: end here, release nothing that is held.
@@ -171,7 +176,8 @@ class TokenGate:
         self._note(len(held), 0.0, False)
         self.session.withheld += [*(self._border.rest() if self._border else ()), *held]
         if self.halt is None:
-            self._halt_at(Halt(mechanism=mechanism, detail=detail), len(self.session.scores) - scoring)
+            first = len(self.session.scores) - (len(held) if scoring else 0)
+            self._halt_at(Halt(mechanism=mechanism, detail=detail), first)
 
     # --- what the driver takes out ----------------------------------------------------------------------------
 
@@ -220,8 +226,14 @@ class TokenGate:
         """Return the finished session."""
         self.closed = True
         session = self.session
+        if self._border is not None:
+            session.withheld += self._border.rest()  # of a stream that was left or interrupted
+        if self.unexplained:
+            self.explain(None)
         session.duration_ms = self._elapsed_ms()
         judged = session.scores[: len(session.scores) - self._unjudged]
+        if self._cut_at is not None:
+            del judged[self._cut_at]  # one token, though it became two
         if judged:
             session.avg_coherence = math.fsum(judged) / len(judged)
             session.min_coherence = min(judged)
@@ -235,7 +247,8 @@ class TokenGate:
     # --- behind the door --------------------------------------------------------------------------------------
 
     def _elapsed_ms(self) -> float:
-        return 0.0 if self._began is None else max(0.0, (self._context.clock() - self._began) * 1000.0)
+        elapsed = 0.0 if self._began is None else (self._context.clock() - self._began) * 1000.0
+        return max(0.0, elapsed) if math.isfinite(elapsed) else 0.0
 
     def _note(self, count: int, score: float, warning: bool) -> None:
         """Write down what was said of the next tokens, before they are released or withheld."""
@@ -276,11 +289,16 @@ class TokenGate:
         leaving = border.keep(tokens)
         if border.reached:
             self.closed = True
-            self.session.withheld += border.rest()
-            read = len(self.session.tokens) + len(leaving) + len(self.session.withheld)
-            if read > len(self.session.scores):
-                self.session.split_after(len(self.session.tokens) + len(leaving) - 1)
+            self._settle(border, leaving)
         return leaving
+
+    def _settle(self, border: ClauseBorder, leaving: list[str]) -> None:
+        """Withhold what lies behind the border; where it cut a token in two, both halves have figures."""
+        session = self.session
+        session.withheld += border.rest()
+        if len(session.tokens) + len(leaving) + len(session.withheld) > len(session.scores):
+            self._cut_at = len(session.tokens) + len(leaving) - 1
+            session.split_after(self._cut_at)
 
 
 def _describe(answer: object) -> str:
@@ -290,5 +308,5 @@ def _describe(answer: object) -> str:
 
 def type_name(value: object) -> str:
     """Return the name of a value's type as a word that may stand in a reason."""
-    name = type(value).__name__
+    name: str = type.__dict__["__name__"].__get__(type(value))  # a metaclass may say anything, or nothing
     return name if name.isascii() and name.isidentifier() and len(name) <= 64 else "other"

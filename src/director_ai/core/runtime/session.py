@@ -50,9 +50,10 @@ class StreamSession:
         """One per token that was read: 1 where it lies below the soft limit."""
         self.halted = False
         self.halt_index = -1
-        """Index of the token at which the halt condition was met; -1 without a halt.
+        """Index of the first token of the text whose score met the halt condition; -1 without a halt.
 
-        Where the source failed, it is the index of the token that never came, and there is no such event.
+        Without a soft halt, exactly the tokens before it were released. Where the source failed, it is the index of the
+        token that never came, and there is no such event.
         """
         self.halt_reason = ""
         """A machine-readable word, then the figures: `hard_limit score=0.3100 limit=0.4000`."""
@@ -93,12 +94,12 @@ class StreamSession:
 
     def split_after(self, index: int) -> None:
         """A token was cut in two, one part released and one withheld: both keep its figures."""
-        self.scores.insert(index, self.scores[index])
-        self.warned.insert(index, self.warned[index])
+        self.scores.insert(index + 1, self.scores[index])
+        self.warned.insert(index + 1, 0)  # one warning for one token
         if self.debug_log:
-            self.debug_log.insert(index, self.debug_log[index])
-        if self.halt_index > index:
-            self.halt_index += 1
+            self.debug_log.insert(index + 1, dict(self.debug_log[index]))
+            for place, snapshot in enumerate(self.debug_log[index + 1 :], index + 1):
+                snapshot["index"], snapshot["accumulated_tokens"] = place, place + 1
 
     def released_events(self, start: int, stop: int) -> list[TokenEvent]:
         """The events of some of the released tokens."""
