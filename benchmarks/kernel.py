@@ -85,7 +85,7 @@ def compare(console: Console) -> list[dict[str, float]]:
 
 
 def growth() -> list[dict[str, float]]:
-    seconds = best_of(*(probe(sys.executable, DOUBLINGS, 2) for _ in range(2)))
+    seconds = best_of(*(probe(sys.executable, DOUBLINGS, 3) for _ in range(3)))
     rows = []
     for size in DOUBLINGS:
         half = seconds.get(size // 2)
