@@ -37,7 +37,6 @@ from director_ai.errors import ConfigError, UnknownOption
 from director_ai.profiles import get_profile
 
 if TYPE_CHECKING:
-    from director_ai.core.runtime.drive import Show
     from director_ai.core.runtime.plan import Plan
     from director_ai.core.runtime.session import StreamSession, TokenEvent
 
@@ -142,6 +141,7 @@ class _Kernel:
     def _open(
         self,
         callback: object,
+        watched: bool,
         *,
         scorer: Reviewer | None = None,
         top_k: int = 3,
@@ -170,7 +170,7 @@ class _Kernel:
         )
         gate = TokenGate(self._settings, context)
         scorer_path = None if scorer is None else f"{type_name(scorer)}.review"
-        plan = stream_plan(gate, prompt=prompt, scorer_path=scorer_path)
+        plan = stream_plan(gate, prompt=prompt, scorer_path=scorer_path, watched=watched)
         return gate, plan, _reading(review, scorer_path or "")
 
     def _calls(self, kind: type[_Calls]) -> _Calls:
@@ -218,15 +218,14 @@ class StreamingKernel(_Kernel):
     def _start(
         self, tokens: Iterable[str], callback: Callable[[str], float], options: StreamOptions, *, watched: bool
     ) -> LiveStream:
-        gate, plan, review = self._open(callback, **options)
+        gate, plan, review = self._open(callback, watched, **options)
         if not isinstance(tokens, Iterable):
             raise ConfigError(
                 f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
                 "call a generator function first, and give an asynchronous stream to AsyncStreamingKernel"
             )
-        show = gate.session.released_events if watched else _show_nothing
         source = TokenSource(tokens)
-        events = self._run(gate, plan, source, callback, review, show)
+        events = self._run(gate, plan, source, callback, review)
         return LiveStream(gate.session, events, lambda: self._calls(SyncCalls).close(source.take))
 
     def _run(
@@ -236,7 +235,6 @@ class StreamingKernel(_Kernel):
         source: TokenSource,
         callback: Callable[[str], float],
         review: Callable[[str, str], Any],
-        show: Show,
     ) -> Generator[TokenEvent]:
         """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
         gate.begin()
@@ -252,7 +250,7 @@ class StreamingKernel(_Kernel):
             "review": calls.bind("review", review),
         }
         try:
-            yield from drive(plan, actions, show)
+            yield from drive(plan, actions, gate.session.released_events)
         finally:
             try:
                 calls.close(source.take)
@@ -305,15 +303,14 @@ class AsyncStreamingKernel(_Kernel):
         *,
         watched: bool,
     ) -> AsyncLiveStream:
-        gate, plan, review = self._open(callback, **options)
+        gate, plan, review = self._open(callback, watched, **options)
         if not isinstance(tokens, AsyncIterable | Iterable):
             raise ConfigError(
                 f"tokens must be a synchronous or asynchronous iterable of strings, got a {type(tokens).__name__}; "
                 "call a generator function first"
             )
-        show = gate.session.released_events if watched else _show_nothing
         source, awaits = TokenSource(tokens), isinstance(tokens, AsyncIterable)
-        events = self._run(gate, plan, source, callback, review, show)
+        events = self._run(gate, plan, source, callback, review)
         calls = self._calls(AsyncCalls)
         return AsyncLiveStream(gate.session, events, lambda: calls.close(source.take, awaits=awaits))
 
@@ -324,7 +321,6 @@ class AsyncStreamingKernel(_Kernel):
         source: TokenSource,
         callback: Callable[[str], Any],
         review: Callable[[str, str], Any],
-        show: Show,
     ) -> AsyncGenerator[TokenEvent]:
         """Carry out the plan, then put everything back in its place, whichever way the stream ended."""
         gate.begin()
@@ -345,7 +341,7 @@ class AsyncStreamingKernel(_Kernel):
             "review": calls.bind("review", review),
         }
         try:
-            async with contextlib.aclosing(adrive(plan, actions, show)) as events:
+            async with contextlib.aclosing(adrive(plan, actions, gate.session.released_events)) as events:
                 async for event in events:
                     yield event
         finally:
@@ -378,15 +374,12 @@ def _bind_stepwise(source: Iterator[str], calls: AsyncCalls) -> Callable[[], Awa
     return pull
 
 
-def _show_nothing(start: object, stop: object) -> tuple[TokenEvent, ...]:  # noqa: ARG001 - the signature of a show
-    """Make no events: nobody watches."""
-    return ()
-
-
 def _reading(review: Callable[[str, str], Any] | None, path: str) -> Callable[[str, str], Any]:
     """A review that is read where it is asked for, so that reading it falls under its time limit, too."""
-    if review is None or inspect.iscoroutinefunction(review):
-        return review or _show_nothing  # a plan without a scorer never asks
+    if review is None:
+        return lambda prompt, text: None  # noqa: ARG005 - a plan without a scorer never asks
+    if inspect.iscoroutinefunction(review):
+        return review
 
     def ask(prompt: str, text: str) -> Any:
         answer = review(prompt, text)

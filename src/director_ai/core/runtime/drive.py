@@ -37,7 +37,7 @@ Actions = Mapping[str, Callable[..., Any]]
 
 
 Show = Callable[[int, int], Iterable[TokenEvent]]
-"""Makes the events of released tokens; makes none where nobody is watching."""
+"""Makes the events of released tokens."""
 
 
 def drive(plan: Plan, actions: Actions, show: Show) -> Generator[TokenEvent]:

@@ -45,16 +45,17 @@ class Late(Exception):
 _ASK_TOKEN: Final[Ask] = ("token", ())
 
 
-def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Plan:
+def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None, watched: bool) -> Plan:
     """Read, score and release until the source ends or the gate closes; explain a halt once.
 
-    `scorer_path` names the scorer to ask for evidence; None where there is none.
+    `scorer_path` names the scorer to ask for evidence; None where there is none. A stream that nobody watches is not
+    told what is released: it is all in the session.
     """
     tokens = gate.session.tokens
+    shown = 0
     ended = False
     yield from _open(gate)
     while not gate.closed:
-        shown = len(tokens)
         text = None
         try:
             token = yield _ASK_TOKEN
@@ -75,8 +76,9 @@ def stream_plan(gate: TokenGate, *, prompt: str, scorer_path: str | None) -> Pla
             gate.explain((yield from _review(gate, prompt, scorer_path)))
         if ended:
             gate.finish()
-        if len(tokens) > shown:
+        if watched and len(tokens) > shown:
             yield "release", (shown, len(tokens))
+            shown = len(tokens)
     if gate.unexplained:
         gate.explain((yield from _review(gate, prompt, scorer_path)))
 
