@@ -19,11 +19,12 @@ from director_ai.core.safety_event import validate_safety_event
 from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
 from director_ai.testing import FAULTS, ScriptedScorer, ScriptedTokens, make_fault
 
-LIMIT = 0.1
+LIMIT = 0.25
 SLACK = 0.25
 SAFE = ["safe ", "text "]
 UNSAFE = "UNSAFE"
-KERNEL: dict[str, Any] = {"window_threshold": 0.0, "trend_threshold": 1.0, "token_timeout": LIMIT}
+CALM: dict[str, Any] = {"window_threshold": 0.0, "trend_threshold": 1.0}
+KERNEL: dict[str, Any] = {**CALM, "token_timeout": LIMIT}
 
 RAISING = ("raises", "panics", "cancelled")
 SLOW = ("hangs", "slow")
@@ -47,14 +48,16 @@ def expected_reason(part: str, fault: str) -> str:
 
 def run_with_fault(driver: Driver, part: str, fault: str, release: threading.Event) -> StreamSession:
     fail = make_fault(fault, release=release)
+    # A limit that a busy machine could miss by itself is set only where something is meant to miss it.
+    kernel = KERNEL if fault in SLOW else {**CALM, "token_timeout": 30.0}
     if part == "callback":
-        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), Synchronous(ScriptedScorer([0.9, 0.9, fail])), kernel=KERNEL)
+        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), Synchronous(ScriptedScorer([0.9, 0.9, fail])), kernel=kernel)
     if part == "source":
-        return driver.run(source_with(fail), ScriptedScorer([0.9]), kernel=KERNEL)
+        return driver.run(source_with(fail), ScriptedScorer([0.9]), kernel=kernel)
     scorer = ScriptedScorer([0.9, 0.9, 0.1])
     if part == "review":
-        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel=KERNEL, scorer=Reviewer(fail))
-    return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel={**KERNEL, "on_halt": fail})
+        return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel=kernel, scorer=Reviewer(fail))
+    return driver.run(ScriptedTokens([*SAFE, UNSAFE]), scorer, kernel={**kernel, "on_halt": fail})
 
 
 class Synchronous:
@@ -141,7 +144,7 @@ def test_an_asynchronous_callback_that_hangs_is_given_up(backend: str) -> None:
         return await AsyncStreamingKernel(**KERNEL).stream_to_session(ScriptedTokens([*SAFE, UNSAFE]), hang)
 
     session = anyio.run(main, backend=backend)
-    assert session.halt_reason == "timeout waited_for=score limit_s=0.1"
+    assert session.halt_reason == "timeout waited_for=score limit_s=0.25"
     assert session.output == "".join(SAFE)
     assert cancelled == [UNSAFE]
 
@@ -161,7 +164,7 @@ def test_an_asynchronous_source_that_never_yields_is_given_up_though_no_token_ar
         return await AsyncStreamingKernel(total_timeout=LIMIT).stream_to_session(source(), lambda _: 0.9)
 
     session = anyio.run(main, backend=backend)
-    assert session.halt_reason == "timeout waited_for=stream limit_s=0.1"
+    assert session.halt_reason == "timeout waited_for=stream limit_s=0.25"
     assert session.output == "safe "
     assert closed
 
@@ -173,7 +176,7 @@ def test_the_total_timeout_ends_a_stream_that_never_ends(driver: Driver) -> None
             yield "x"
 
     session = driver.run(endless(), ScriptedScorer([0.9]), kernel={"total_timeout": LIMIT})
-    assert session.halt_reason == "timeout waited_for=stream limit_s=0.1"
+    assert session.halt_reason == "timeout waited_for=stream limit_s=0.25"
     assert session.output == "x" * len(session.tokens)
     assert session.tokens
 
@@ -181,7 +184,7 @@ def test_the_total_timeout_ends_a_stream_that_never_ends(driver: Driver) -> None
 def test_time_spent_is_counted_over_the_whole_stream(driver: Driver) -> None:
     """Each answer is in time, all of them together are not."""
     session = driver.run(
-        ScriptedTokens(["x"] * 50), lambda _: time.sleep(0.02) or 0.9, kernel={"token_timeout": 5.0, "total_timeout": 0.2}
+        ScriptedTokens(["x"] * 50), lambda _: time.sleep(0.02) or 0.9, kernel={"token_timeout": 30.0, "total_timeout": 0.5}
     )  # fmt: skip
     assert session.halt_reason.startswith("timeout waited_for=stream")
     assert 0 < len(session.tokens) < 50
@@ -227,7 +230,7 @@ def test_a_source_that_hangs_on_opening_is_given_up(driver: Driver, release: thr
             return iter(["x"])
 
     session = driver.run(Hanging(), ScriptedScorer([0.9]), kernel=KERNEL)
-    assert session.halt_reason == "timeout waited_for=token limit_s=0.1"
+    assert session.halt_reason == "timeout waited_for=token limit_s=0.25"
 
 
 class SlowToClose:

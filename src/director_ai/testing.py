@@ -133,7 +133,7 @@ FAULTS: Final = (*_RAISED, *_NUMBERS, *_OTHERS, "hangs", "slow")
 def make_fault(name: str, *, release: threading.Event | None = None) -> Callable[..., Any]:
     """Return a function that fails in the named way.
 
-    `hangs` waits for `release`, a minute at the most; `slow` gives a good answer, half a second late.
+    `hangs` waits for `release`, a minute at the most; `slow` gives a good answer after a second.
     """
     if name in _RAISED:
 
@@ -142,7 +142,7 @@ def make_fault(name: str, *, release: threading.Event | None = None) -> Callable
 
         return fail
     if name in ("hangs", "slow"):
-        gate, seconds = release or threading.Event(), 60.0 if name == "hangs" else 0.5
+        gate, seconds = release or threading.Event(), 60.0 if name == "hangs" else 1.0
         return lambda *_: gate.wait(seconds) or 0.9
     answers = {**_NUMBERS, **_OTHERS}
     if name not in answers:
