@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -419,6 +420,37 @@ def test_a_window_just_below_its_threshold_halts_and_no_more(driver: Driver) -> 
         ["a"] * 10, ScriptedScorer(scores), kernel={"hard_limit": 0.1, "window_threshold": 2 / 3, "soft_limit": None}
     )
     assert session.halt_reason.startswith("window_avg")
+
+
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:
+        raise RuntimeError
+
+
+def test_a_type_that_does_not_say_its_name_halts(driver: Driver) -> None:
+    session = driver.run(["a", Nameless("X", (), {})()], ScriptedScorer([0.9]), kernel={})
+    assert (session.output, session.halt_reason) == ("a", "source_error expected=str got=X")
+
+
+def test_a_clock_that_runs_away_does_not_break_the_record(driver: Driver) -> None:
+    times = iter([0.0])
+    session = driver.run(["a"], ScriptedScorer([0.1]), kernel={"clock": lambda: next(times, math.inf)})
+    assert (session.halted, session.duration_ms, session.safety_events[0].latency_ms) == (True, 0.0, 0.0)
+
+
+def test_a_stream_that_was_never_begun_is_closed_within_its_limit(release: threading.Event) -> None:
+    began = time.monotonic()
+    StreamingKernel(**KERNEL).stream(SlowToClose(make_fault("hangs", release=release)), lambda _: 0.9).close()
+    assert time.monotonic() - began < 10, "a hang must not hang"
+
+
+def test_a_token_that_was_cut_warns_once() -> None:
+    session = StreamingKernel(**CALM, halt_mode="soft").stream_tokens(
+        ["One. ", "bad ", "it is. So it", " x"], ScriptedScorer([0.9, 0.3, 0.55])
+    )
+    assert session.withheld == ["So it"]
+    assert session.warning_count == 1
 
 
 def test_a_callback_that_raises_generator_exit_halts(driver: Driver) -> None:
