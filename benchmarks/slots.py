@@ -1,9 +1,10 @@
 """Measures slot comparison: planted changes found, equivalent forms left alone, real data, and speed.
 
-    python benchmarks/slots.py [DATA_FOLDER]
+    python benchmarks/slots.py [DATA_FOLDER] [--save]
 
 The pairs are generated here from a seed. DATA_FOLDER holds `synth_wiki.jsonl.gz` and other files of the development
-data; by default `../shared/data/dev` beside the repository. Times are CPU seconds of one core.
+data; by default `../shared/data/dev` beside the repository. `--save` writes `benchmarks/results/slots.json`. Times are
+CPU seconds of one core, the best of several runs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import platform
 import random
 import sys
 import time
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from director_ai.core.scoring.slots import compare_slots
+from director_ai.core.scoring.slots.lexicon import LEXICON
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -265,6 +268,14 @@ TENS = {20: "twenty", 30: "thirty", 40: "forty", 50: "fifty", 60: "sixty", 70: "
 MONTHS = "January February March April May June July August September October November December".split()
 
 
+HOSTILE = (
+    "1 ", "1-", "-1 ", "1\n", "1. ", "1,1,", "1%", "$1", "9:", "9", "1,000", "1 to ", "twenty-", "May 1, 2020 ",
+    "1 hour 1 minute ", "not ", "not open ", "a.b.", "Mr. X ", "A-", "Jane Doe met Bob Ray. ", "at least ", "($", "’",
+    "x\n", "x" + " " * 50, "more than 3 days. ", "The pool is open. The pool is closed. ",
+)  # fmt: skip
+Row = tuple[str, str]
+
+
 class Pair(NamedTuple):
     """A claim, its evidence, and what was done to the claim."""
 
@@ -488,17 +499,19 @@ def load(folder: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def measure_generated() -> None:
+def measure_generated() -> list[Row]:
     planted, equivalent = planted_pairs(1000), equivalent_pairs(1000)
     found = Counter(pair.kind for pair in planted if compare_slots(pair.claim, pair.evidence))
     clean = Counter(pair.kind for pair in equivalent if not compare_slots(pair.claim, pair.evidence))
+    rows = []
     for title, counts, pairs in (("planted changes found", found, planted), ("equivalents clean", clean, equivalent)):
         totals = Counter(pair.kind for pair in pairs)
         parts = ", ".join(f"{kind} {counts[kind]}/{totals[kind]}" for kind in sorted(totals))
-        print(f"{title}: {counts.total()} of {len(pairs)} ({parts})")
+        rows.append((title, f"{counts.total()} of {len(pairs)} ({parts})"))
+    return rows
 
 
-def measure_edits(folder: Path) -> None:
+def measure_edits(folder: Path) -> list[Row]:
     """Recall on planted edits of real sentences: a difference must touch the edited words."""
     found: Counter[str] = Counter()
     totals: Counter[str] = Counter()
@@ -513,11 +526,14 @@ def measure_edits(folder: Path) -> None:
             for start, end in row["spans"]
         )
         found[row["meta"]] += touches
-    for kind, total in totals.items():
-        print(f"synth_wiki {kind}: {found[kind]} of {total} found ({found[kind] / total:.1%})")
+    return [
+        (f"synth_wiki {kind}", f"{found[kind]} of {total} found ({found[kind] / total:.1%})")
+        for kind, total in totals.items()
+    ]
 
 
-def measure_false_alarms(folder: Path) -> None:
+def measure_false_alarms(folder: Path) -> list[Row]:
+    found = []
     for name in ("synth_wiki", "fever_symmetric", "snli_dev", "begin_wow", "mnli_dev", "fm2", "factscore"):
         rows = [row for row in load(folder, name) if row["label"] == "supported"]
         kinds: Counter[str] = Counter()
@@ -528,52 +544,85 @@ def measure_false_alarms(folder: Path) -> None:
             kinds.update({difference.kind for difference in differences})
         if rows:
             parts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-            print(f"{name} supported: {alarms} of {len(rows)} with a difference ({alarms / len(rows):.1%}) {parts}")
+            share = f"{alarms} of {len(rows)} with a difference ({alarms / len(rows):.1%}) {parts}"
+            found.append((f"{name} supported", share.rstrip()))
+    return found
 
 
-def measure_speed(folder: Path) -> None:
-    pairs = [(pair.claim, pair.evidence) for pair in planted_pairs(500)]
-    named = [("generated pairs", pairs)]
-    for name in ("snli_dev", "fever_symmetric", "synth_wiki"):
-        rows = load(folder, name)[:1000]
-        if rows:
-            named.append((name, [(row["hypothesis"], row["premise"]) for row in rows]))
-    for name, texts in named:
-        best = 1e9
-        for _ in range(3):
-            begun = time.process_time()
-            for claim, evidence in texts:
-                compare_slots(claim, evidence)
-            best = min(best, time.process_time() - begun)
-        size = sum(len(claim) + len(evidence) for claim, evidence in texts) / len(texts)
-        print(f"{name}: {best / len(texts) * 1e6:.0f} µs per pair of {size:.0f} characters")
-    for unit in (
-        "1 ",
-        "not ",
-        "a.b.",
-        "9",
-        "1,000",
-        "twenty-",
-        "Mr. X ",
-        "1 to ",
-        "at least ",
-        "($",
-        "more than 3 days. ",
-    ):
-        text = unit * (100_000 // len(unit))
+def clauses_with_evidence(folder: Path) -> list[tuple[str, str]]:
+    """Real clauses of about 20 words, each with evidence of 40 to 80 words."""
+    return [
+        (row["hypothesis"], row["premise"])
+        for name in ("begin_wow", "contractnli", "factcheckgpt", "fm2", "mnli_dev", "synth_wiki", "tenp")
+        for row in load(folder, name)
+        if 15 <= len(row["hypothesis"].split()) <= 25 and 40 <= len(row["premise"].split()) <= 80
+    ]
+
+
+def best_time(pairs: list[tuple[str, str]], *, runs: int, forget: bool = False) -> float:
+    """CPU seconds to compare all pairs; with `forget`, no word has been met before its pair."""
+    best = 1e9
+    for _ in range(runs):
         begun = time.process_time()
-        compare_slots(text, text + "x")
-        print(f"100 KB of {unit!r}, twice: {time.process_time() - begun:.2f} s")
+        for claim, evidence in pairs:
+            if forget:
+                LEXICON.clear()
+            compare_slots(claim, evidence)
+        best = min(best, time.process_time() - begun)
+    return best
+
+
+def measure_speed(folder: Path) -> list[Row]:
+    named = [("generated pairs", [(pair.claim, pair.evidence) for pair in planted_pairs(500)])]
+    named += [
+        (name, [(row["hypothesis"], row["premise"]) for row in load(folder, name)[:1000]])
+        for name in ("snli_dev", "fever_symmetric", "synth_wiki")
+    ]
+    clauses = clauses_with_evidence(folder)
+    random.Random(7).shuffle(clauses)
+    half = len(clauses) // 2
+    named.append(("clauses of 20 words, evidence of 40 to 80", clauses))
+    rows = []
+    for name, pairs in named:
+        if pairs:
+            size = sum(len(claim) + len(evidence) for claim, evidence in pairs) / len(pairs)
+            rows.append(
+                (name, f"{best_time(pairs, runs=5) / len(pairs) * 1e6:.0f} µs per pair of {size:.0f} characters")
+            )
+    if clauses:
+        LEXICON.clear()
+        best_time(clauses[:half], runs=1)
+        unseen = best_time(clauses[half:], runs=1) / (len(clauses) - half)
+        rows.append(("the same, texts never met before", f"{unseen * 1e6:.0f} µs per pair"))
+        cold = best_time(clauses[:300], runs=3, forget=True) / len(clauses[:300])
+        rows.append(("the same, no word met before", f"{cold * 1e6:.0f} µs per pair"))
+    return rows
+
+
+def measure_hostile() -> list[Row]:
+    rows = []
+    for unit in HOSTILE:
+        times = []
+        for size in (50_000, 100_000):
+            text = unit * (size // len(unit))
+            times.append(best_time([(text + "x 8", text + "z 7")], runs=2))
+        rows.append((f"100 KB of {unit!r}, twice", f"{times[1]:.2f} s (x2: {times[1] / times[0]:.2f})"))
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure slot comparison.")
     parser.add_argument("data", nargs="?", type=Path, default=ROOT.parent / "shared" / "data" / "dev")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/slots.json")
     options = parser.parse_args()
-    measure_generated()
-    measure_edits(options.data)
-    measure_false_alarms(options.data)
-    measure_speed(options.data)
+    rows = measure_generated() + measure_edits(options.data) + measure_false_alarms(options.data)
+    rows += measure_speed(options.data) + measure_hostile()
+    for name, figures in rows:
+        print(f"{name}: {figures}")
+    if options.save:
+        record = {"python": platform.python_version(), "machine": platform.machine(), "rows": dict(rows)}
+        path = ROOT / "benchmarks" / "results" / "slots.json"
+        path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from director_ai.core.scoring.slots import compare_slots, find_slots
+from director_ai.core.scoring.slots.lexicon import Lexicon
 
 FRAGMENTS = (
     "a an the not no n't never 1 30 31 days % $ € 5 - – to between and at least March May 2021 , . : 14:00 9 am pm "
@@ -82,6 +83,21 @@ UNITS = {
     "quantifiers": "all ",
     "lines": "x\n",
     "sentences of numbers": "more than 3 days and 4 men. ",
+    "joined numbers": "1-",
+    "commas": "1,1,",
+    "amounts": "$1",
+    "percentages": "1%",
+    "lines of numbers": "1\n",
+    "compound measures": "1 hour 1 minute ",
+    "telephone numbers": "1-2-3-",
+    "spaced thousands": "1 000 ",
+    "dates": "May 1, 2020 ",
+    "spaces": "x" + " " * 50,
+    "initials": "J. ",
+    "names": "Jane Doe met Bob Ray. ",
+    "contractions": "isn't ",
+    "non": "non-",
+    "signs alone": "’",
     "sentences of antonyms": "The pool is open. The pool is closed. ",
 }
 
@@ -108,6 +124,25 @@ def test_twice_the_text_is_at_most_twice_the_work(unit: str) -> None:
     text = unit * (6000 // len(unit))
     once, twice = count_calls(text + "z 7", text), count_calls(text * 2 + "z 7", text * 2)
     assert twice <= 2.2 * once
+
+
+def test_of_a_dump_of_numbers_only_the_first_five_thousand_are_compared_but_all_are_found() -> None:
+    numbers = " ".join(str(number) for number in range(10, 5_200))
+    text = f"{numbers}. The fee is $30 there."
+    assert find_slots(text)[-1].text == "$30"
+    assert compare_slots("The fee is $31 there.", text) == ()
+    (difference,) = compare_slots("The fee is $31 there.", text.partition(". ")[2])
+    assert difference.claim.text == "$31"
+
+
+def test_the_lexicon_stays_small_whatever_it_meets() -> None:
+    lexicon = Lexicon()
+    for number in range(90_000):
+        assert lexicon[f"w{number} "].raw == f"w{number}"
+    assert len(lexicon) <= 40_000
+    before = len(lexicon)
+    assert lexicon["x" * 100_000].word == "x" * 100_000
+    assert len(lexicon) == before, "a long word is not kept"
 
 
 def test_the_verbatim_sentence_is_found_in_a_long_text() -> None:

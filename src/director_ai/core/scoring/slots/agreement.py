@@ -71,14 +71,14 @@ def agree(claim: Slot, evidence: Slot) -> bool:
 def _times_agree(claim: Slot, evidence: Slot) -> bool:
     bare = not any(letter.isalpha() for letter in claim.text + evidence.text)
     if bare:  # "10:00" may be ten at night, but not beside "22:00"
-        return claim.text.lstrip("0") == evidence.text.lstrip("0")
+        return claim.value == evidence.value or claim.text.lstrip("0") == evidence.text.lstrip("0")
     return not set(claim.value).isdisjoint(evidence.value)
 
 
 def _dates_agree(one: CalendarDate, two: CalendarDate) -> bool:
     if one.year is not None and two.year is not None:
-        apart = one.year > two.year + two.years - 1 or two.year > one.year + one.years - 1
-        if apart:
+        first, second = _year_beside(one, two.year), _year_beside(two, one.year)
+        if first > second + two.years - 1 or second > first + one.years - 1:
             return False
     if one.quarter is not None and two.quarter is not None and one.quarter != two.quarter:
         return False
@@ -89,6 +89,12 @@ def _dates_agree(one: CalendarDate, two: CalendarDate) -> bool:
         return True
     swapped = one.either or two.either
     return swapped and _same(one.month, two.day) and _same(one.day, two.month)
+
+
+def _year_beside(date: CalendarDate, other: int) -> int:
+    """The first year of the date; a century that does not name its era is one BC beside a year BC."""
+    year = date.year or 0
+    return -year - 100 if date.years == 101 and year >= 0 > other else year
 
 
 def _same(one: int | None, two: int | None) -> bool:
@@ -118,6 +124,8 @@ def _amounts_agree(claim: Slot, evidence: Slot, one: Interval, two: Interval) ->
         return _near(_seconds(one, claim.unit), _seconds(two, evidence.unit))
     if claim.unit != evidence.unit and claim.kind == "money":
         return False
+    if claim.unit == "code":
+        return one == two
     one = _by_rate(one, claim.per, evidence.per)
     two = _by_rate(two, evidence.per, claim.per)
     imperial = _IMPERIAL.search(claim.text), _IMPERIAL.search(evidence.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
@@ -33,13 +34,17 @@ class Topics:
     def __init__(self, evidence: Reading) -> None:
         self._evidence = evidence
         self._index: dict[str, list[int]] = {}
-        for number, topic in enumerate(evidence.topics):
+        if len(evidence.topics) > _POSTINGS:
+            self._fill_index()
+        words = evidence.t.words
+        self._verbatim = {tuple(words[first:end]) for first, end in evidence.t.sentences}
+
+    def _fill_index(self) -> None:
+        for number, topic in enumerate(self._evidence.topics):
             for word in topic:
                 found = self._index.setdefault(word, [])
                 if len(found) < _POSTINGS:
                     found.append(number)
-        words = evidence.t.words
-        self._verbatim = {tuple(words[first:end]) for first, end in evidence.t.sentences}
 
     def states(self, claim: Reading, sentence: int) -> bool:
         """Whether the evidence has the sentence word for word."""
@@ -48,13 +53,13 @@ class Topics:
 
     def overlapping(self, topic: frozenset[str]) -> list[Match]:
         """The sentences that overlap with a topic, best first; those that fall far behind the best are left out."""
-        if len(self._evidence.topics) == 1:
-            only = self._evidence.topics[0]
-            return [Match(0, len(topic & only) / len(topic) if topic else 1.0)]
-        counts: dict[int, int] = {}
-        for word in topic:
-            for number in self._index.get(word, ()):
-                counts[number] = counts.get(number, 0) + 1
+        topics = self._evidence.topics
+        if len(topics) == 1:
+            return [Match(0, len(topic & topics[0]) / len(topic) if topic else 1.0)]
+        if len(topics) > _POSTINGS:
+            counts: dict[int, int] = Counter(number for word in topic for number in self._index.get(word, ()))
+        else:  # so few are quicker looked through than indexed
+            counts = {number: len(common) for number, other in enumerate(topics) if (common := topic & other)}
         ranked = sorted(counts, key=lambda number: (-counts[number], number))[:_SENTENCES]
         if not ranked:
             return []
@@ -73,21 +78,22 @@ def context_score(one: Reading, a: Placed, two: Reading, b: Placed) -> float:
     return score
 
 
-def _around(reading: Reading, placed: Placed) -> tuple[list[str], list[str]]:
+def _around(reading: Reading, placed: Placed) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The stems before and after a slot in its sentence, nearest first; an empty one marks the sentence's end."""
     t = reading.t
     first, end = t.sentences[t.sentence_of[placed.first]]
     left = t.stems[max(first, placed.first - _WINDOW) : placed.first][::-1]
     right = t.stems[placed.last + 1 : min(end, placed.last + 1 + _WINDOW)]
-    return left or [""], right or [""]
+    return left or ("",), right or ("",)
 
 
-def _shared(one: list[str], two: list[str]) -> float:
+def _shared(one: tuple[str, ...], two: tuple[str, ...]) -> float:
     score = 0.5 if one[0] == two[0] else 0.0
     for word in set(one).intersection(two):
         score += 0.2 if word in LIGHT_STEMS or not word.isalnum() else 1.0
     return score
 
 
-def _crossed(one: list[str], two: list[str]) -> int:
-    return sum(1 for word in set(one).intersection(two) if word not in LIGHT_STEMS and word.isalnum())
+def _crossed(one: tuple[str, ...], two: tuple[str, ...]) -> int:
+    common = set(one).intersection(two)
+    return sum(word not in LIGHT_STEMS and word.isalnum() for word in common) if common else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from director_ai.core.scoring.slots.numbers import read_ordinal
+from director_ai.core.scoring.slots.numbers import ORDINAL_ENDINGS, read_ordinal
 from director_ai.core.scoring.slots.units import HALVES_OF_DAY, SCALES, UNITS
 from director_ai.core.scoring.slots.values import CalendarDate, Slot
 
@@ -31,6 +31,8 @@ _SHORT_WEEKDAYS = {
     "sat": 5,
     "sun": 6,
 }
+_ERAS = {"bc": -1, "bce": -1, "b.c.": -1, "b.c": -1, "ad": 1, "ce": 1, "a.d.": 1, "a.d": 1}
+_AFTER_DAY = frozenset(_ERAS) | frozenset(_MONTHS) | frozenset(_SHORT_MONTHS) | ORDINAL_ENDINGS | {"of", "-", "–", "s"}
 _DAY_GROUPS = {"weekday": (0, 4), "weekdays": (0, 4), "weekend": (5, 6), "weekends": (5, 6)}
 _BEFORE_MONTH = frozenset(
     "in of since until till by from during last next this early late mid through to and or between every before after "
@@ -64,6 +66,8 @@ def read_date(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if kind == "slashed":
         return _read_slashed(t, i)
     if kind == "number":
+        if len(word) != 4 and t.words[i + 1] not in _AFTER_DAY:
+            return None
         return _read_day_first(t, i) or _read_year(t, i) or _read_ordinal_period(t, i)
     if word in _WEEKDAYS or word in _SHORT_WEEKDAYS or word in _DAY_GROUPS:
         return _read_weekday(t, i)
@@ -88,7 +92,7 @@ def _is_day(month: int, day: int) -> bool:
 
 def _read_slashed(t: Tokens, i: int) -> tuple[Slot, int] | None:
     word = t.words[i]
-    sep = "/" if "/" in word else "."
+    sep = "/" if "/" in word else "-" if "-" in word else "."
     left, middle, year = (int(part) for part in word.split(sep))
     year += 2000 if year < 50 else 1900 if year < 100 else 0
     if sep == "." and len(word) < 8:
@@ -106,23 +110,23 @@ def _read_slashed(t: Tokens, i: int) -> tuple[Slot, int] | None:
 
 def _month_at(t: Tokens, i: int) -> int | None:
     """The month named at `i`, where the word cannot be the verb "may" or a march."""
-    word = t.word(i)
+    word = t.words[i]
     month = _MONTHS.get(word)
-    numbers_beside = (i + 1 < len(t) and t.kinds[i + 1] == "number") or (i > 0 and t.kinds[i - 1] == "number")
+    numbers_beside = "number" in (t.kinds[i + 1], t.kinds[i - 1])
     if month is None:
         month = _SHORT_MONTHS.get(word)
         if month is None or not t.raw[i][0].isupper():
             return None
-        return month if numbers_beside or (t.word(i + 1) == "." and t.touches(i + 1)) else None
+        return month if numbers_beside or (t.words[i + 1] == "." and t.touches(i + 1)) else None
     if word not in {"may", "march", "august"}:
         return month
     if not t.raw[i][0].isupper():
         return month if numbers_beside and word != "may" else None
-    return month if numbers_beside or t.word(i - 1) in _BEFORE_MONTH or _year_at(t, i + 2) is not None else None
+    return month if numbers_beside or t.words[i - 1] in _BEFORE_MONTH or _year_at(t, i + 2) is not None else None
 
 
 def _year_at(t: Tokens, i: int) -> int | None:
-    if i < len(t) and t.kinds[i] == "number" and len(t.words[i]) == 4 and t.words[i].isdecimal():
+    if t.kinds[i] == "number" and len(t.words[i]) == 4 and t.words[i].isdecimal():
         year = int(t.words[i])
         return year if 1000 <= year < 2200 else None
     return None
@@ -130,8 +134,6 @@ def _year_at(t: Tokens, i: int) -> int | None:
 
 def _day_at(t: Tokens, i: int) -> tuple[int, int] | None:
     """The day of the month at `i` and the token after it."""
-    if i >= len(t):
-        return None
     found = read_ordinal(t, i)
     if found is None and t.kinds[i] == "number" and t.words[i].isdecimal() and len(t.words[i]) < 3:
         found = int(t.words[i]), i + 1
@@ -139,16 +141,16 @@ def _day_at(t: Tokens, i: int) -> tuple[int, int] | None:
 
 
 def _read_month_first(t: Tokens, i: int, month: int) -> tuple[Slot, int]:
-    j = i + 1 + (t.word(i + 1) == "." and t.touches(i + 1) and i + 2 < len(t) and t.kinds[i + 2] == "number")
-    j += t.word(j) == "the"
+    j = i + 1 + (t.words[i + 1] == "." and t.touches(i + 1) and t.kinds[i + 2] == "number")
+    j += t.words[j] == "the"
     day, end = _day_at(t, j) or (None, j)
     if day is None:
-        j = end = i + 1 + (j > i + 1 and t.word(i + 1) == ".")
-    elif t.word(end) in HALVES_OF_DAY:
+        j = end = i + 1 + (j > i + 1 and t.words[i + 1] == ".")
+    elif t.words[end] in HALVES_OF_DAY:
         day, end = None, i + 1
-    elif t.word(end) in {"-", "–"} and t.touches(end) and _day_at(t, end + 1) and t.touches(end + 1):
+    elif t.words[end] in {"-", "–"} and t.touches(end) and _day_at(t, end + 1) and t.touches(end + 1):
         end += 2  # "March 5-7": known by its first day
-    at = end + (t.word(end) in {",", "of"})
+    at = end + (t.words[end] in {",", "of"})
     year = _year_at(t, at)
     return _slot(t, i, at + 1 if year is not None else end, CalendarDate(year=year, month=month, day=day))
 
@@ -158,29 +160,31 @@ def _read_day_first(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if found is None:
         return None
     day, j = found
-    if t.word(j) in {"-", "–"} and t.touches(j) and (later := _day_at(t, j + 1)):
+    if t.words[j] in {"-", "–"} and t.touches(j) and (later := _day_at(t, j + 1)):
         j = later[1]
-    at = j + (t.word(j) == "of")
-    month = _month_at(t, at) if at < len(t) else None
+    at = j + (t.words[j] == "of")
+    month = _month_at(t, at)
     if month is None or t.kinds[i] != "number":
         return None
-    end = at + 1 + (t.word(at + 1) == "." and t.touches(at + 1) and _year_at(t, at + 2) is not None)
-    end += t.word(end) == "," and _year_at(t, end + 1) is not None
+    end = at + 1 + (t.words[at + 1] == "." and t.touches(at + 1) and _year_at(t, at + 2) is not None)
+    end += t.words[end] == "," and _year_at(t, end + 1) is not None
     year = _year_at(t, end)
     return _slot(t, i, end + 1 if year is not None else end, CalendarDate(year=year, month=month, day=day))
 
 
 def _read_year(t: Tokens, i: int) -> tuple[Slot, int] | None:
-    word, after = t.words[i], t.word(i + 1)
+    word, after = t.words[i], t.words[i + 1]
     plural = after == "s" and t.touches(i + 1)
     if plural and word.isdecimal() and len(word) == 2 and word[1] == "0":
         return _slot(t, i, i + 2, CalendarDate(year=1900 + int(word), years=10))
+    if after in _ERAS and word.isdecimal() and len(word) < 5 and (t.raw[i + 1].isupper() or "." in after):
+        return _slot(t, i, i + 2, CalendarDate(year=_ERAS[after] * int(word)))
     year = _year_at(t, i)
     if year is None:
         return None
     if plural and year % 10 == 0:
         return _slot(t, i, i + 2, CalendarDate(year=year, years=100 if year % 100 == 0 else 10))
-    if t.touches(i) and t.word(i - 1) not in {"-", "–", "/", "(", "[", '"', "“", "'", "’", "—", ","}:
+    if t.touches(i) and t.words[i - 1] not in {"-", "–", "/", "(", "[", '"', "“", "'", "’", "—", ","}:
         return None
     if _is_measured(t, i):
         return None
@@ -188,14 +192,12 @@ def _read_year(t: Tokens, i: int) -> tuple[Slot, int] | None:
         last = t.words[i + 2]
         if len(last) == 2 and last.isdecimal() and int(last) > year % 100:
             return _slot(t, i, i + 3, CalendarDate(year=year, years=int(last) - year % 100 + 1))
-    if after in {"bc", "bce", "b.c.", "b.c"}:
-        return _slot(t, i, i + 2, CalendarDate(year=-year))
     return _slot(t, i, i + 1, CalendarDate(year=year))
 
 
 def _is_measured(t: Tokens, i: int) -> bool:
     """Whether four digits count something instead of naming a year."""
-    after, before = t.word(i + 1), t.word(i - 1)
+    after, before = t.words[i + 1], t.words[i - 1]
     if after in {"%", "$", "€", "£"} or after in SCALES or (t.touches(i + 1) and t.kinds[i + 1] in {"word", "dotted"}):
         return True
     if before in {
@@ -217,7 +219,7 @@ def _is_measured(t: Tokens, i: int) -> bool:
     if after in UNITS and after not in {"v", "a", "second"}:
         return True
     is_plural = after.endswith("s") and not after.endswith(("ss", "'s", "us", "is")) and len(after) > 3
-    lower = i + 1 < len(t) and t.raw[i + 1][0].islower()
+    lower = t.raw[i + 1][0].islower()
     return (is_plural and lower and before not in _BEFORE_YEAR) or after in {"people", "men", "women", "children"}
 
 
@@ -228,17 +230,17 @@ def _read_weekday(t: Tokens, i: int) -> tuple[Slot, int] | None:
     first = _weekday_at(t, i)
     if first is None:
         return None
-    j = i + 1 + (t.word(i + 1) == "." and t.touches(i + 1))
-    if t.word(j) in {"to", "through", "-", "–"} and (last := _weekday_at(t, j + 1)) is not None:
+    j = i + 1 + (t.words[i + 1] == "." and t.touches(i + 1))
+    if t.words[j] in {"to", "through", "-", "–"} and (last := _weekday_at(t, j + 1)) is not None:
         return _slot(t, i, j + 2, CalendarDate(weekdays=(first, last)))
     return _slot(t, i, i + 1, CalendarDate(weekdays=(first, first)))
 
 
 def _weekday_at(t: Tokens, i: int) -> int | None:
-    word = t.word(i)
+    word = t.words[i]
     found = _WEEKDAYS.get(word, _WEEKDAYS.get(word.removesuffix("s")))
     if found is None and word in _SHORT_WEEKDAYS and t.raw[i][0].isupper():
-        beside = t.word(i + 1) in {"-", "–"} or t.word(i - 1) in {"-", "–"} or word not in {"sat", "sun"}
+        beside = t.words[i + 1] in {"-", "–"} or t.words[i - 1] in {"-", "–"} or word not in {"sat", "sun"}
         return _SHORT_WEEKDAYS[word] if beside else None
     return found
 
@@ -249,17 +251,19 @@ def _read_ordinal_period(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if found is None:
         return None
     rank, j = found
-    j += t.word(j) == "-"
-    if t.word(j) in {"century", "centuries"}:
+    j += t.words[j] == "-"
+    if t.words[j] in {"century", "centuries"}:
+        if _ERAS.get(t.words[j + 1]) == -1:
+            return _slot(t, i, j + 2, CalendarDate(year=-100 * rank, years=101))
         return _slot(t, i, j + 1, CalendarDate(year=(rank - 1) * 100, years=101))
-    if t.word(j) == "quarter" and rank <= 4:
-        at = j + 1 + (t.word(j + 1) == "of")
+    if t.words[j] == "quarter" and rank <= 4:
+        at = j + 1 + (t.words[j + 1] == "of")
         year = _year_at(t, at)
         return _slot(t, i, at + 1 if year is not None else j + 1, CalendarDate(year=year, quarter=rank))
-    at = j + (t.word(j) == "of")
+    at = j + (t.words[j] == "of")
     month = _month_at(t, at) if rank <= 31 else None
     if month is None:
         return None
-    end = at + 1 + (t.word(at + 1) == "," and _year_at(t, at + 2) is not None)
+    end = at + 1 + (t.words[at + 1] == "," and _year_at(t, at + 2) is not None)
     year = _year_at(t, end)
     return _slot(t, i, end + 1 if year is not None else end, CalendarDate(year=year, month=month, day=rank))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["TIME_WORDS", "read_time"]
 
 _TO = frozenset({"to", "-", "–", "—", "through", "and", "until", "till"})
+_AFTER_HOUR = _TO | HALVES_OF_DAY | {"o'clock", "oclock", "in"}
 _NAMED_TIMES = {"noon": 720, "midday": 720, "midnight": 0}
 TIME_WORDS = frozenset(_NAMED_TIMES) | {"half", "quarter"}
 
@@ -20,27 +21,23 @@ TIME_WORDS = frozenset(_NAMED_TIMES) | {"half", "quarter"}
 def read_time(t: Tokens, i: int) -> tuple[Slot, int] | None:
     """The time of day that begins at token `i`."""
     word = t.words[i]
+    if t.kinds[i] == "number" and t.words[i + 1] not in _AFTER_HOUR:
+        return None
     if word in _NAMED_TIMES:
         return _time_slot(t, i, i + 1, (_NAMED_TIMES[word],))
-    if word in {"half", "quarter"} and t.word(i + 1) in {"past", "to", "after"}:
+    if word in {"half", "quarter"} and t.words[i + 1] in {"past", "to", "after"}:
         return _read_past(t, i)
     hour, minute, sure = _clock(t, i)
     if hour is None:
         return None
     half, j = _half_of_day(t, i + 1)
     if not half and t.kinds[i] != "clock":
-        later = i + 2
-        if (
-            t.word(i + 1) in _TO
-            and later < len(t)
-            and _clock(t, later)[0] is not None
-            and _half_of_day(t, later + 1)[0]
-        ):
+        if t.words[i + 1] in _TO and _clock(t, i + 2)[0] is not None and _half_of_day(t, i + 3)[0]:
             return _time_slot(t, i, i + 1, _readings(hour, minute, ""))  # the "9" of "9 to 11 am"
         return None
     if half and hour > 12:
         half = ""
-    return _time_slot(t, i, j, (60 * hour + minute,) if sure and not half else _readings(hour, minute, half))
+    return _time_slot(t, i, j, ((60 * hour + minute) % 1440,) if sure and not half else _readings(hour, minute, half))
 
 
 def _time_slot(t: Tokens, first: int, end: int, minutes: tuple[int, ...]) -> tuple[Slot, int]:
@@ -50,8 +47,8 @@ def _time_slot(t: Tokens, first: int, end: int, minutes: tuple[int, ...]) -> tup
 
 def _clock(t: Tokens, i: int) -> tuple[int | None, int, bool]:
     """Hour, minute, and whether the hour can only be one of 24."""
-    word = t.word(i)
-    if i < len(t) and t.kinds[i] == "clock":
+    word = t.words[i]
+    if t.kinds[i] == "clock":
         hour, minute = (int(part) for part in word.split(":")[:2])
         if hour > 24 or minute > 59:
             return None, 0, False
@@ -65,14 +62,14 @@ def _clock(t: Tokens, i: int) -> tuple[int | None, int, bool]:
 def _half_of_day(t: Tokens, j: int) -> tuple[str, int]:
     """Which half of the day the words at `j` name, and the token after them."""
     either = ""
-    if t.word(j) in {"o'clock", "oclock"}:
+    if t.words[j] in {"o'clock", "oclock"}:
         j, either = j + 1, "?"
-    word = t.word(j)
+    word = t.words[j]
     if word in HALVES_OF_DAY:
         return word[0], j + 1
-    if word == "in" and t.word(j + 1) == "the" and t.word(j + 2) in {"morning", "afternoon", "evening"}:
-        return ("a" if t.word(j + 2) == "morning" else "p"), j + 3
-    if word == "at" and t.word(j + 1) == "night" and either:
+    if word == "in" and t.words[j + 1] == "the" and t.words[j + 2] in {"morning", "afternoon", "evening"}:
+        return ("a" if t.words[j + 2] == "morning" else "p"), j + 3
+    if word == "at" and t.words[j + 1] == "night" and either:
         return "p", j + 2
     return either, j
 
@@ -90,6 +87,6 @@ def _read_past(t: Tokens, i: int) -> tuple[Slot, int] | None:
         return None
     half, end = _half_of_day(t, i + 3)
     minutes = 30 if t.words[i] == "half" else 15
-    if t.word(i + 1) == "to":
+    if t.words[i + 1] == "to":
         hour, minutes = (hour - 1) or 12, 60 - minutes
     return _time_slot(t, i, end, _readings(hour, minutes, half))

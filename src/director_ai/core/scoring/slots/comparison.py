@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from director_ai.core.scoring.slots.agreement import MEASURES, agree, comparable
 from director_ai.core.scoring.slots.alignment import Match, Topics, context_score
 from director_ai.core.scoring.slots.contradiction import compare_names, compare_negations, compare_opposites
-from director_ai.core.scoring.slots.values import CalendarDate, Slot, SlotDifference
+from director_ai.core.scoring.slots.units import UNITS
+from director_ai.core.scoring.slots.values import CalendarDate, Interval, Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def _compare_values(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
 ) -> list[SlotDifference]:
     """Differences in numbers, money, percentages, durations, dates and times."""
-    values = [other for other in nearby if other.slot.kind in VALUE_KINDS]
+    values = _in_sterling([other for other in nearby if other.slot.kind in VALUE_KINDS], slots)
+    slots = _in_sterling(slots, values)
     sorted_out = [_sort_out(slot, values) for slot in slots] if values else []
     used = {other.first for equal, _ in sorted_out for other in equal}
     found = []
@@ -109,6 +111,23 @@ def _compare_values(
             counterpart = None if rival.tied else rival.slot
             found.append(SlotDifference(kind=slot.kind, claim=slot, evidence=counterpart))
     return found
+
+
+def _in_sterling(slots: list[Placed], others: list[Placed]) -> list[Placed]:
+    """The slots, with pounds as money where the other side has sterling: the word alone does not say which it is."""
+    if not any(other.slot.unit == "GBP" for other in others):
+        return slots
+    return [
+        placed._replace(slot=_sterling(placed.slot)) if "pound" in placed.slot.text.lower() else placed
+        for placed in slots
+    ]
+
+
+def _sterling(slot: Slot) -> Slot:
+    if slot.unit != "g" or not isinstance(slot.value, Interval):
+        return slot
+    size = UNITS["pound"][1]
+    return slot._replace(kind="money", unit="GBP", value=Interval(slot.value.low / size, slot.value.high / size))
 
 
 def _is_stranger(slot: Slot, other: Slot) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_names", "compare_negations", "compare_opposites"]
 
 _REACH = 5  # how far before a word a negation still reaches it
+_NOBODY = frozenset({"none", "nobody", "nothing"})
 _CANDIDATES = 24
 _LONGEST = 300  # no sentence is read further than this many tokens for a predicate
 _SAME_PLACE = 1.7  # a context score that makes two words rivals for one place
@@ -31,7 +32,7 @@ def _is_negated(reading: Reading, i: int) -> bool:
     for j in range(i - 1, max(first, i - 1 - _REACH) - 1, -1):
         if t.words[j] in {",", ";", ":", "but", "(", ")"}:
             return False
-        if t.kinds[j] == "word" and is_cue(t, j):
+        if t.words[j] in _NOBODY or (t.kinds[j] == "word" and is_cue(t, j) and (t.words[j] != "non" or j >= i - 2)):
             return True
     return False
 
@@ -168,8 +169,10 @@ def compare_names(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
 ) -> list[SlotDifference]:
     """Names of the claim in whose place the evidence has another."""
+    if not slots or share < 0.6:
+        return []
     rivals = [other for other in nearby if other.slot.kind == "name" and not _is_known(other.slot, claim)]
-    if not rivals or share < 0.6:
+    if not rivals:
         return []
     found = []
     for slot in slots:
@@ -187,8 +190,8 @@ def compare_names(
 
 def _is_known(name: Slot, reading: Reading) -> bool:
     """Whether any word of the name, or its acronym, is in the text."""
-    keys = name_keys(str(name.value))
-    return not keys.isdisjoint(reading.vocabulary) or not keys.isdisjoint(reading.known_names)
+    words = reading.vocabulary
+    return name.value in words or not words.isdisjoint(name_keys(str(name.value)))
 
 
 def _same_name(one: Slot, two: Slot) -> bool:

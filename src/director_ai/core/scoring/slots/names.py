@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.calendar_terms import CALENDAR_WORDS
+from director_ai.core.scoring.slots.lexicon import CAPITAL
 from director_ai.core.scoring.slots.polarity import Placed
 from director_ai.core.scoring.slots.values import Slot
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
@@ -15,17 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["find_names", "name_keys"]
 
 _LINKS = frozenset("of de van von der den la le del di da bin al el y du & st".split())
+_JOINTS = _LINKS | {".", "-", "–"}
 _TITLES = frozenset(
     "mr mrs ms dr prof sir lord lady president king queen saint professor doctor captain general".split()
 )
+_NO_NAMES = FUNCTION_WORDS | CALENDAR_WORDS
 _MAX_WORDS = 8
 
 
 def find_names(t: Tokens, taken: bytearray) -> list[Placed]:
     """Every name outside the tokens that are already `taken` by a value."""
     found, end = [], 0
-    for i, raw in enumerate(t.raw):
-        if i < end or taken[i] or not raw[0].isupper() or not _is_capital(t, i):
+    for i in t.marked:
+        if i < end or not t.flags[i] & CAPITAL or taken[i]:
             continue
         end = _name_end(t, i, taken)
         placed = _make_name(t, i, end)
@@ -34,42 +37,47 @@ def find_names(t: Tokens, taken: bytearray) -> list[Placed]:
     return found
 
 
-def _is_capital(t: Tokens, i: int) -> bool:
-    return t.raw[i][0].isupper() and t.kinds[i] in {"word", "dotted"} and t.words[i] not in {"i", "i'm", "i've", "i'll"}
-
-
 def _name_end(t: Tokens, i: int, taken: bytearray) -> int:
     """The token after the name that begins at `i`."""
     j = i + 1
-    while j < len(t) and j - i < _MAX_WORDS and t.sentence_of[j] == t.sentence_of[i] and not taken[j]:
-        if t.words[j - 1].endswith("'s"):
+    while j - i < _MAX_WORDS and t.sentence_of[j] == t.sentence_of[i] and not taken[j]:
+        if not t.flags[j] & CAPITAL and (t.words[j] not in _JOINTS or not _goes_on(t, j, taken)):
             break
-        joined = t.words[j] == "." and len(t.raw[j - 1]) == 1  # an initial
-        joined = joined or (t.words[j] == "." and t.words[j - 1] in _TITLES)
-        linked = t.words[j] in _LINKS and j + 1 < len(t) and _is_capital(t, j + 1) and not taken[j + 1]
-        hyphen = t.words[j] in {"-", "–"} and t.touches(j) and t.touches(j + 1) and _is_capital(t, j + 1)
-        if not (_is_capital(t, j) or joined or linked or hyphen):
+        if t.words[j - 1].endswith("'s"):
             break
         j += 1
     return j
 
 
+def _goes_on(t: Tokens, j: int, taken: bytearray) -> bool:
+    """Whether the token at `j`, which has no capital, is part of the name that it follows."""
+    word = t.words[j]
+    if word == ".":
+        return len(t.raw[j - 1]) == 1 or t.words[j - 1] in _TITLES
+    if not t.flags[j + 1] & CAPITAL:
+        return False
+    return (word in _LINKS and not taken[j + 1]) or (word in {"-", "–"} and t.touches(j) and t.touches(j + 1))
+
+
 def _make_name(t: Tokens, i: int, end: int) -> Placed | None:
-    while i < end and (t.words[i] in FUNCTION_WORDS or t.words[i] in CALENDAR_WORDS):
+    while i < end and t.words[i] in _NO_NAMES:
         i += 1
     while end > i and not t.words[end - 1][0].isalpha():
         end -= 1
-    if i >= end:
-        return None
-    starts = i == t.sentences[t.sentence_of[i]][0] or not t.words[i - 1][0].isalnum()
-    acronym = len(t.raw[i]) > 1 and t.raw[i].isupper()
-    if end == i + 1 and starts and not acronym:
+    if i >= end or (end == i + 1 and _is_start(t, i)):
         return None
     start, stop, text = t.span(i, end - 1)
-    if text.lower().endswith(("'s", "’s")):
+    if t.words[end - 1].endswith("'s"):
         stop, text = stop - 2, text[:-2]
-    folded = " ".join(word.removesuffix("'s") for word in t.words[i:end] if word[0].isalnum())
+    folded = " ".join([word.removesuffix("'s") for word in t.words[i:end] if word[0].isalnum()])
     return Placed(Slot(kind="name", start=start, end=stop, text=text, value=folded), i, end - 1)
+
+
+def _is_start(t: Tokens, i: int) -> bool:
+    """Whether the capital at `i` is that of a sentence or a quotation, and not an acronym's."""
+    if i != t.sentences[t.sentence_of[i]][0] and t.words[i - 1][0].isalnum():
+        return False
+    return len(t.raw[i]) == 1 or not t.raw[i].isupper()
 
 
 def name_keys(folded: str) -> set[str]:
@@ -81,4 +89,6 @@ def name_keys(folded: str) -> set[str]:
     keys = {word.replace(".", "") for word in words} | {word[:4] + "*" for word in words if len(word) > 4}
     if len(words) > 1:
         keys.add("".join(word[0] for word in words))
+    if "usa" in keys:
+        keys.add("us")
     return keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.units import (
@@ -17,12 +18,14 @@ from director_ai.core.scoring.slots.units import (
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots.tokens import Tokens
 
-__all__ = ["NUMBER_WORDS", "Number", "read_number", "read_ordinal", "roman_value"]
+__all__ = ["NUMBER_WORDS", "ORDINAL_ENDINGS", "Number", "read_number", "read_ordinal", "roman_value"]
 
 MAX_DIGITS = 25  # longer runs of digits are identifiers, and a float could not tell them apart
 NUMBER_WORDS = frozenset(SMALL) | frozenset(TENS) | frozenset(SCALES) | {"half", "couple", "twice", "once"}
-_ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 8, 10, 16})
+_AFTER_DIGITS = frozenset(FRACTION_SIGNS) | frozenset(LETTER_SCALES) | frozenset(SCALES) | {"/"}
+_SEPARATORS = re.compile(r"[,\s]")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
@@ -54,12 +57,21 @@ def read_number(t: Tokens, i: int, *, money: bool = False) -> Number | None:
     return None
 
 
+def _plain_digits(raw: str) -> str:
+    whole, comma, decimals = raw.rpartition(",")
+    if comma and len(decimals) < 3:
+        return f"{whole}.{decimals}"  # "3,5"
+    return _SEPARATORS.sub("", raw)
+
+
 def _read_digits(t: Tokens, i: int, *, money: bool) -> Number | None:
-    digits = t.raw[i].replace(",", "")
+    digits = _plain_digits(t.raw[i])
     if len(digits) > MAX_DIGITS:
         return None
     value, j, fraction = float(digits), i + 1, False
-    following = t.word(j)
+    following = t.words[j]
+    if following not in _AFTER_DIGITS and t.kinds[j] != "number":
+        return Number(value, j)
     if following in FRACTION_SIGNS:
         value, j = value + FRACTION_SIGNS[following], j + 1
     elif following == "/" and t.touches(j) and t.touches(j + 1) and t.kinds[j + 1] == "number":
@@ -67,15 +79,25 @@ def _read_digits(t: Tokens, i: int, *, money: bool) -> Number | None:
         if part is None:
             return None  # "24/7" is a saying, "3/11" a date
         value, j, fraction = part, j + 2, True
-    elif j + 2 < len(t) and t.kinds[j] == "number" and t.word(j + 1) == "/" and t.kinds[j + 2] == "number":
+    elif t.kinds[j] == "number" and t.words[j + 1] == "/" and t.kinds[j + 2] == "number":
         part = _divide(t.raw[j], t.raw[j + 2])
         value, j = (value + part, j + 3) if part is not None else (value, j)
-    elif t.touches(j) and following in LETTER_SCALES and (money or following in {"k", "bn", "mn", "mln"}):
+    elif following in LETTER_SCALES and _is_scale(t, j, money=money):
         return Number(value * LETTER_SCALES[following], j + 1, LETTER_SCALES[following])
     scale = 1.0
-    while t.word(j) in SCALES and j < i + 5:
+    while t.words[j] in SCALES and j < i + 5:
         scale, j = scale * SCALES[t.words[j]], j + 1
     return Number(value * scale, j, scale, fraction)
+
+
+def _is_scale(t: Tokens, j: int, *, money: bool) -> bool:
+    """Whether the letter at `j` is short for a million or the like: in "$5 m", "3k" and "1.2M", not in "5 m"."""
+    if not t.touches(j):
+        return money and not t.touches(j + 1)
+    after = t.words[j + 1]
+    if t.raw[j] in {"M", "B"} and (after == "people" or (after.endswith("s") and len(after) > 3)):
+        return True  # "2B users", but not "Apartment 2B is"
+    return money or t.words[j] in {"k", "bn", "mn", "mln"}
 
 
 def _divide(numerator: str, denominator: str) -> float | None:
@@ -89,7 +111,7 @@ def _read_words(t: Tokens, i: int) -> tuple[float, int, float]:
     """Value, next token and last scale of the number words from `i` on."""
     total = current = 0.0
     scale, j = 1.0, i
-    while j < len(t):
+    while True:
         word = t.words[j]
         if word in SMALL and (current % 100 == 0 or (current % 10 == 0 and SMALL[word] < 10 and current % 100 >= 20)):
             current += SMALL[word]
@@ -107,7 +129,7 @@ def _read_words(t: Tokens, i: int) -> tuple[float, int, float]:
 
 def _joins(t: Tokens, j: int) -> bool:
     """Whether the hyphen or "and" at `j` holds a number together: "twenty-five", "one hundred and five"."""
-    before, after = t.word(j - 1), t.word(j + 1)
+    before, after = t.words[j - 1], t.words[j + 1]
     if t.words[j] == "-":
         tens = before in TENS and after in SMALL and SMALL[after] in range(1, 10)
         return t.touches(j) and t.touches(j + 1) and (tens or after in SCALES)
@@ -116,21 +138,21 @@ def _joins(t: Tokens, j: int) -> bool:
 
 def _finish_words(t: Tokens, value: float, j: int, scale: float) -> Number:
     """Adds what may follow number words: "two thirds", "two and a half"."""
-    at = j + 1 if t.word(j) == "-" and t.touches(j) else j
-    name = t.word(at)
+    at = j + 1 if t.words[j] == "-" and t.touches(j) else j
+    name = t.words[at]
     if name in FRACTIONS and 1 <= value < FRACTIONS[name] and (name.endswith("s")) == (value > 1):
         return Number(value / FRACTIONS[name], at + 1, fraction=True)
-    if t.word(j) == "and" and t.word(j + 1) in {"a", "one"} and t.word(j + 2) in {"half", "quarter"}:
-        part = 1 / FRACTIONS[t.word(j + 2)]
+    if t.words[j] == "and" and t.words[j + 1] in {"a", "one"} and t.words[j + 2] in {"half", "quarter"}:
+        part = 1 / FRACTIONS[t.words[j + 2]]
         j += 3
-        if t.word(j) in SCALES:
+        if t.words[j] in SCALES:
             return Number((value + part) * SCALES[t.words[j]], j + 1, SCALES[t.words[j]])
         return Number(value + part, j)
     return Number(value, j, scale)
 
 
 def _read_after_article(t: Tokens, i: int) -> Number | None:
-    word, after = t.word(i + 1), t.word(i + 2)
+    word, after = t.words[i + 1], t.words[i + 2]
     if word in {"hundred", "thousand", "million", "billion", "dozen", "trillion"}:
         return Number(SCALES[word], i + 2, SCALES[word])
     if word == "couple" and after == "of":
@@ -145,9 +167,9 @@ def _read_after_article(t: Tokens, i: int) -> Number | None:
 
 
 def _read_half(t: Tokens, i: int) -> Number | None:
-    if t.word(i - 1) in ORDINALS or t.word(i - 1) in {"the", "other", "this", "that", "each", "a"}:
+    if t.words[i - 1] in ORDINALS or t.words[i - 1] in {"the", "other", "this", "that", "each", "a"}:
         return None
-    word, after = t.word(i + 1), t.word(i + 2)
+    word, after = t.words[i + 1], t.words[i + 2]
     if word in {"a", "an"} and after in SCALES:
         return Number(SCALES[after] / 2, i + 3, SCALES[after])
     if word in {"a", "an", "of", "the", "its", "their", "our", "his", "her", "all"}:
@@ -159,13 +181,13 @@ def read_ordinal(t: Tokens, i: int) -> tuple[int, int] | None:
     """The ordinal at token `i` and the token after it: "3rd", "third", "twenty-first"."""
     word = t.words[i]
     if t.kinds[i] == "number":
-        if t.word(i + 1) in _ORDINAL_ENDINGS and t.touches(i + 1) and word.isdecimal() and len(word) < 5:
+        if t.words[i + 1] in ORDINAL_ENDINGS and t.touches(i + 1) and word.isdecimal() and len(word) < 5:
             return int(word), i + 2
         return None
     if word in ORDINALS:
         return ORDINALS[word], i + 1
-    if word in TENS and t.word(i + 1) == "-" and ORDINALS.get(t.word(i + 2), 99) < 10:
-        return TENS[word] + ORDINALS[t.word(i + 2)], i + 3
+    if word in TENS and t.words[i + 1] == "-" and ORDINALS.get(t.words[i + 2], 99) < 10:
+        return TENS[word] + ORDINALS[t.words[i + 2]], i + 3
     return None
 
 

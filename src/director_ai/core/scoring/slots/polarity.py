@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from director_ai.core.scoring.slots.lexicon import TURN
 from director_ai.core.scoring.slots.values import Slot, SlotKind
 from director_ai.core.scoring.slots.word_lists import (
     AUXILIARIES,
     CONTRASTS,
+    DIRECTIONS,
     DO_FORMS,
     NEGATION_CUES,
     NEGATIVE_VERBS,
@@ -38,17 +40,18 @@ def is_cue(t: Tokens, i: int) -> bool:
     """Whether token `i` negates what follows."""
     word = t.words[i]
     if word in NEGATION_CUES or word.endswith("n't"):
-        return not (word == "no" and t.word(i + 1) == "." and i + 2 < len(t) and t.kinds[i + 2] == "number")
-    return t.stems[i] in NEGATIVE_VERBS and (t.word(i + 1) == "to" or word.startswith("lack"))
+        return not (word == "no" and t.words[i + 1] == "." and t.kinds[i + 2] == "number")
+    return t.stems[i] in NEGATIVE_VERBS and (t.words[i + 1] == "to" or word.startswith("lack"))
 
 
 def find_polarity(t: Tokens, taken: bytearray) -> list[Placed]:
     """Every slot of these kinds outside the tokens that are already `taken` by a value."""
     found: list[Placed] = []
     negations: list[Placed] = []
-    for i, word in enumerate(t.words):
-        if taken[i] or t.kinds[i] not in {"word", "dotted"}:
+    for i in t.marked:
+        if not t.flags[i] & TURN or taken[i]:
             continue
+        word = t.words[i]
         if is_cue(t, i):
             placed = _negation(t, i, taken)
             if negations and i <= negations[-1].last:
@@ -59,7 +62,14 @@ def find_polarity(t: Tokens, taken: bytearray) -> list[Placed]:
             placed = _quantifier(t, i)
             if placed:
                 found.append(placed)
-        elif t.stems[i] in CONTRASTS and not (t.word(i - 1) in {"no", "-"} and (t.touches(i) or t.word(i - 1) == "no")):
+        elif word in DIRECTIONS:
+            if t.stems[i - 1] == "go":
+                start, end, text = t.span(i - 1, i)
+                slot = Slot(kind="comparative", start=start, end=end, text=text, value=DIRECTIONS[word])
+                found.append(Placed(slot, i - 1, i))
+        elif t.stems[i] in CONTRASTS and not (
+            t.words[i - 1] in {"no", "-"} and (t.touches(i) or t.words[i - 1] == "no")
+        ):
             kind = cast("SlotKind", CONTRASTS[t.stems[i]][0][2])
             start, end, text = t.span(i, i)
             found.append(Placed(Slot(kind=kind, start=start, end=end, text=text, value=t.stems[i]), i, i))
@@ -67,17 +77,18 @@ def find_polarity(t: Tokens, taken: bytearray) -> list[Placed]:
 
 
 def _negation(t: Tokens, i: int, taken: bytearray) -> Placed | None:
-    after = t.word(i + 1)
+    after = t.words[i + 1]
     word = t.words[i]
     if (
         after in _FALSE_NEGATIONS
-        or t.word(i - 1) in {"or", "if"}
-        or t.word(i - 2) == "or"
+        or t.words[i - 1] in {"or", "if"}
+        or t.words[i - 2] == "or"
         or (word == "not" and after in {"all", "every"})
     ):
         return None
     predicate = -1
-    for j in range(i + 1, min(i + 1 + _REACH, len(t))):
+    reach = 1 + (after == "-") if word == "non" else _REACH
+    for j in range(i + 1, i + 1 + reach):
         if t.kinds[j] not in {"word", "dotted"}:
             if t.words[j] in {"-", '"', "“", "'", "‘"} or t.kinds[j] == "number":
                 continue
@@ -88,7 +99,7 @@ def _negation(t: Tokens, i: int, taken: bytearray) -> Placed | None:
             predicate = j
             break
     first = i
-    if word in {"not", "n't", "never"} and t.word(i - 1) in DO_FORMS:
+    if word in {"not", "n't", "never"} and t.words[i - 1] in DO_FORMS:
         first = i - 1
     last = max(i, predicate)
     start, end, text = t.span(first, last)
@@ -115,15 +126,19 @@ def affirmation(t: Tokens, i: int, *, with_auxiliary: bool) -> Placed:
 def _quantifier(t: Tokens, i: int) -> Placed | None:
     word, first = t.words[i], i
     scale, place = QUANTIFIERS[word]
-    if word == "most" and t.word(i - 1) in {"the", "at", "a"}:
+    if word == "most" and t.words[i - 1] in {"the", "at", "a"}:
         return None  # the superlative
-    if word == "few" and t.word(i - 1) in {"a", "the", "quite", "last", "first", "next"}:
+    if word == "few" and t.words[i - 1] in {"a", "the", "quite", "last", "first", "next"}:
         return None  # "a few" is some, and says little
-    if word in {"all", "every"} and t.word(i - 1) == "not":
+    if word in {"all", "every"} and t.words[i - 1] == "not":
         first, place = i - 1, 2
-    if word in {"all", "most", "some"} and t.word(i - 1) in {"at", "after", "of", "for", "in"} and t.word(i + 1) == ".":
+    if (
+        word in {"all", "most", "some"}
+        and t.words[i - 1] in {"at", "after", "of", "for", "in"}
+        and t.words[i + 1] == "."
+    ):
         return None
-    if word == "all" and t.word(i + 1) == "-":
+    if word == "all" and t.words[i + 1] == "-":
         return None
     start, end, text = t.span(first, i)
     return Placed(Slot(kind="quantifier", start=start, end=end, text=text, value=(place,), unit=scale), first, i)

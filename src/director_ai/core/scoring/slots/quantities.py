@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.measures import Measure, read_measure
-from director_ai.core.scoring.slots.numbers import read_number, read_ordinal
+from director_ai.core.scoring.slots.numbers import Number, read_number, read_ordinal
 from director_ai.core.scoring.slots.units import RATES, UNITS
 from director_ai.core.scoring.slots.values import Bound, Interval, Slot, SlotKind
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
@@ -57,6 +57,8 @@ _LIMITS: dict[str, Bound] = {
 _LIMIT_REACH = 8
 _COUNTED_BY = frozenset({"person", "user", "night", "quarter", "head", "unit", "seat", "item", "order", "file"})
 _CASED = frozenset({"a", "w", "v", "j"})  # "100 a V" is no rate
+_COMPOUND = frozenset({"s", "month", "m", "g"})
+_FOOT = UNITS["foot"][1]
 _PLAIN_MINUS = frozenset("-−–")
 
 
@@ -66,73 +68,90 @@ def read_quantity(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if rank:
         return rank
     first = read_measure(t, i)
-    if first is None:
+    if first is None or _is_identifier(t, i, first):
         return None
-    if _is_identifier(t, i, first):
-        return None
+    if first.base in _COMPOUND and t.words[i - 1] != "between":
+        first = _with_smaller(t, _with_smaller(t, first))
     low = high = first
-    low_value = high_value = _in_base(first)
-    hanging = t.word(first.end) == "-" and t.word(first.end + 1) == "to"  # "18- to 49-year-old"
+    low_value = high_value = _in_base(first.number.value, first)
+    hanging = t.words[first.end] == "-" and t.words[first.end + 1] == "to"  # "18- to 49-year-old"
     second = read_measure(t, first.end + 1 + hanging) if _may_range(t, i, first) else None
     if second and (first.base in {"", second.base}) and second.kind != "time":
         low_value, high_value = _range_ends(first, second)
         if low_value < high_value:
             high = second
         else:  # "3-1" is a score, not a range: two numbers
-            low_value = high_value = _in_base(first)
+            low_value = high_value = _in_base(first.number.value, first)
     return _make_slot(t, i, low, high, Interval(low_value, high_value))
 
 
-def _in_base(measure: Measure) -> float:
-    value = measure.number.value
+def _with_smaller(t: Tokens, first: Measure) -> Measure:
+    """The measure with the smaller one that goes on: "1 hour and 30 minutes", "5 ft 10 in"."""
+    second = read_measure(t, first.end + (t.words[first.end] == "and"))
+    if second is None:
+        return first
+    base, size, end = second.base, second.size, second.end
+    if base == "" and first.size == _FOOT and t.words[end] == "in":
+        base, size, end = "m", _FOOT / 12, end + 1
+    if base != first.base or second.number.value * size >= first.size:
+        return first
+    value = first.number.value + second.number.value * size / first.size
+    return first._replace(number=Number(value, end), end=end)
+
+
+def _in_base(value: float, measure: Measure) -> float:
     if measure.base == "°C" and measure.size != 1:
         return (value - 32) * 5 / 9
     return value * measure.size
 
 
 def _range_ends(first: Measure, second: Measure) -> tuple[float, float]:
-    if first.base == "":
-        scale = second.number.scale if first.number.scale == 1 and first.number.value < 1000 else 1.0
-        number = first.number._replace(value=first.number.value * scale)
-        first = second._replace(number=number)
-    return _in_base(first), _in_base(second)
+    low, high = first.number.value, _in_base(second.number.value, second)
+    if first.base:
+        return _in_base(low, first), high
+    if first.number.scale == 1 and low < 1000:
+        low *= second.number.scale
+    return _in_base(low, second), high
 
 
 def _may_range(t: Tokens, i: int, first: Measure) -> bool:
-    sep = t.word(first.end)
-    if first.end + 1 >= len(t) or first.number.fraction:
+    sep = t.words[first.end]
+    if first.number.fraction:
         return False
-    return sep in _TO or (sep == "and" and "between" in (t.word(i - 1), t.word(i - 2)))
+    return sep in _TO or (sep == "and" and "between" in (t.words[i - 1], t.words[i - 2]))
 
 
 def _is_identifier(t: Tokens, i: int, measure: Measure) -> bool:
     """Whether the digits are part of a name: "COVID-19", "3D", "A4", "#12"."""
     if t.kinds[i] != "number":
         return t.words[i] == "one" and _is_pronoun(t, i, measure)
-    if t.touches(i) and (t.kinds[i - 1] in {"word", "dotted"} or t.words[i - 1] in {"#", "/", "_", "=", ".", "@", "&"}):
+    if t.touches(i) and (
+        (t.kinds[i - 1] in {"word", "dotted"} and t.words[i - 1] != "v")
+        or t.words[i - 1] in {"#", "/", "_", "=", ".", "@", "&"}
+    ):
         return True
     if t.touches(i) and t.words[i - 1] == "-" and t.touches(i - 1) and t.raw[i - 2][-1].isalpha():
-        return t.raw[i - 2][0].isupper() and t.word(i - 2) not in UNITS
+        return t.raw[i - 2][0].isupper() and t.words[i - 2] not in UNITS
     j = measure.end
     return j == measure.number.end and t.touches(j) and t.kinds[j] in {"word", "dotted"}
 
 
 def _is_pronoun(t: Tokens, i: int, measure: Measure) -> bool:
-    after = t.word(i + 1)
-    if measure.base or after == "-" or t.word(i - 1) in {"number", "#"}:
+    after = t.words[i + 1]
+    if measure.base or after == "-" or t.words[i - 1] in {"number", "#"}:
         return False
-    if after == "to" and i + 2 < len(t) and read_number(t, i + 2):
+    if after == "to" and read_number(t, i + 2):
         return False
     if not after.isalpha() or after in FUNCTION_WORDS or t.raw[i][0].isupper():
         return True
-    return t.word(i - 1) in {"no", "this", "that", "the", "every", "each", "any", "another", "some", "which", "only"}
+    return t.words[i - 1] in {"no", "this", "that", "the", "every", "each", "any", "another", "some", "which", "only"}
 
 
 def _make_slot(t: Tokens, i: int, low: Measure, high: Measure, value: Interval) -> tuple[Slot, int]:
     first, end, unit, kind = i, high.end, high.base, high.kind
-    if t.word(i - 1) in _PLAIN_MINUS and t.touches(i) and not t.touches(i - 1) and low is high:
+    if low is high and _is_negative(t, i):
         value, first = Interval(-value.high, -value.low), i - 1
-    if kind == "money" and t.touches(first) and t.word(first - 1) in {"us", "a", "au", "c", "ca", "nz", "hk", "s"}:
+    if kind == "money" and t.touches(first) and t.words[first - 1] in {"us", "a", "au", "c", "ca", "nz", "hk", "s"}:
         first -= 1
     if unit == "":
         unit = _counted_noun(t, i, end, value)
@@ -140,8 +159,8 @@ def _make_slot(t: Tokens, i: int, low: Measure, high: Measure, value: Interval) 
     bound, start = _bound_before(t, first)
     if bound in _TURNED and any(word in _CUES or word.endswith("n't") for word in t.words[max(0, start - 3) : start]):
         bound, start = _TURNED[bound], first  # the "more than" goes with the "not", and stays
-    if low is not high and t.word(first - 1) in {"between", "from"} and bound == "":
-        start = first - 1 if t.word(first - 1) == "between" else first
+    if low is not high and t.words[first - 1] in {"between", "from"} and bound == "":
+        start = first - 1 if t.words[first - 1] == "between" else first
     if bound == "":
         bound, end = _bound_after(t, end)
     if bound == "" and low is high:
@@ -155,33 +174,41 @@ def _make_slot(t: Tokens, i: int, low: Measure, high: Measure, value: Interval) 
     return slot, end
 
 
+def _is_negative(t: Tokens, i: int) -> bool:
+    if t.words[i - 1] == "minus":
+        return t.kinds[i - 2] != "number"
+    return t.words[i - 1] in _PLAIN_MINUS and t.touches(i) and not t.touches(i - 1)
+
+
 def _read_rate(t: Tokens, j: int, kind: SlotKind, *, counts: bool) -> tuple[str, int]:
     """What the quantity is counted by, and the token after it."""
-    if t.word(j) in RATES:
+    if t.words[j] in RATES:
         return RATES[t.words[j]], j + 1
     if kind == "duration":
         return "", j
-    joins = {"per", "/", "a", "an", "each", "every"}
-    if counts and t.word(j + 1) in {"per", "a", "/"} and t.word(j).endswith("s"):  # "100 requests per second"
-        joins, k = {"per", "a", "/"}, j + 1
-    else:
-        k = j
-    unit = t.word(k + 1)
-    if t.word(k) in joins and (unit in UNITS or unit in _COUNTED_BY) and unit not in _CASED:
+    k = j
+    if counts and t.words[j + 1] in {"per", "a", "/"} and t.words[j].endswith("s"):  # "100 requests per second"
+        k = j + 1
+    elif t.words[j] not in {"per", "/", "a", "an", "each", "every"}:
+        return "", j
+    unit = t.words[k + 1]
+    if (unit in UNITS or unit in _COUNTED_BY) and unit not in _CASED:
         return RATES.get(unit, unit), k + 2
     return "", j
 
 
 def _counted_noun(t: Tokens, i: int, j: int, value: Interval) -> str:
     """The noun that a bare number counts, or nothing where the number is a label or stands alone."""
-    before = t.word(i - 1)
-    if before in _LABELS or (i > 1 and t.raw[i - 1][0].isupper() and t.sentence_of[i - 2] == t.sentence_of[i]):
+    before = t.words[i - 1]
+    if t.kinds[j] not in {"word", "dotted"} and t.words[j] != "-":
         return ""
-    if t.word(j) == "-" and t.touches(j) and t.touches(j + 1):
-        return _singular(t.word(j + 1))
-    k = j + 1 if t.word(j) == "of" else j
-    k += t.word(k) in {"the", "these", "those", "our", "their", "its", "his", "her", "different", "other"}
-    for at in range(k, min(k + 4, len(t))):
+    if before in _LABELS or (t.raw[i - 1][0].isupper() and t.sentence_of[i - 2] == t.sentence_of[i]):
+        return ""
+    if t.words[j] == "-" and t.touches(j) and t.touches(j + 1):
+        return _singular(t.words[j + 1])
+    k = j + 1 if t.words[j] == "of" else j
+    k += t.words[k] in {"the", "these", "those", "our", "their", "its", "his", "her", "different", "other"}
+    for at in range(k, k + 4):
         word = t.words[at]
         if t.kinds[at] not in {"word", "dotted"} or word in FUNCTION_WORDS:
             break
@@ -203,11 +230,11 @@ def _singular(noun: str) -> str:
 def _bound_before(t: Tokens, i: int) -> tuple[Bound, int]:
     """The bound that the words before token `i` put on it, and where they begin."""
     at = i - 1
-    if at >= 0 and t.words[at] == "a" and t.word(at + 1) in {"quarter", "third", "half"}:
+    if at >= 0 and t.words[at] == "a" and t.words[at + 1] in {"quarter", "third", "half"}:
         at -= 1
-    if t.word(at) in {"the", "a"} and t.word(at - 1) in {"about", "nearly", "almost"}:
+    if t.words[at] in {"the", "a"} and t.words[at - 1] in {"about", "nearly", "almost"}:
         at -= 1
-    if t.word(at) not in _BEFORE_ENDS:
+    if t.words[at] not in _BEFORE_ENDS:
         return "", i
     for length in (3, 2, 1):
         if at - length + 1 < 0:
@@ -220,7 +247,7 @@ def _bound_before(t: Tokens, i: int) -> tuple[Bound, int]:
 
 def _limit_before(t: Tokens, i: int) -> Bound:
     """The bound of "the maximum dose is 4 g": it is stated, but no part of the value."""
-    if t.word(i - 1) not in {"is", "of", ":", "to", "be", "was", "at", "max", "min", "maximum", "minimum"}:
+    if t.words[i - 1] not in {"is", "of", ":", "to", "be", "was", "at", "max", "min", "maximum", "minimum"}:
         return ""
     for word in t.words[max(t.sentences[t.sentence_of[i]][0], i - _LIMIT_REACH) : i]:
         if word in _LIMITS:
@@ -229,11 +256,11 @@ def _limit_before(t: Tokens, i: int) -> Bound:
 
 
 def _bound_after(t: Tokens, j: int) -> tuple[Bound, int]:
-    if t.word(j) == "+" and t.touches(j):
+    if t.words[j] == "+" and t.touches(j):
         return "at least", j + 1
     for skip in (0, 1, 2, 3):  # "18 years of age or older", "30 items or more"
-        word = t.word(j + skip)
-        bound = _AFTER.get(f"{word} {t.word(j + skip + 1)}")
+        word = t.words[j + skip]
+        bound = _AFTER.get(f"{word} {t.words[j + skip + 1]}")
         if bound:
             return bound, j + skip + 2
         if not word.isalpha() or word in {"and", "or", "to"}:
@@ -246,9 +273,9 @@ def _read_rank(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if found is None:
         return None
     rank, end = found
-    if t.words[i] == "second" and t.word(i - 1) in {"a", "per", "every", "each", "split", "/"}:
-        after = t.word(end)
-        if t.word(i - 1) != "a" or not after.isalpha() or after in FUNCTION_WORDS:
+    if t.words[i] == "second" and t.words[i - 1] in {"a", "per", "every", "each", "split", "/"}:
+        after = t.words[end]
+        if t.words[i - 1] != "a" or not after.isalpha() or after in FUNCTION_WORDS:
             return None  # a unit of time
     start, stop, text = t.span(i, end - 1)
     value = Interval(rank, rank)

@@ -2,74 +2,74 @@
 
 from __future__ import annotations
 
-from director_ai.core.scoring.slots.calendar_terms import CALENDAR_WORDS, read_date
-from director_ai.core.scoring.slots.clock_times import TIME_WORDS, read_time
+from functools import cached_property
+
+from director_ai.core.scoring.slots.calendar_terms import read_date
+from director_ai.core.scoring.slots.clock_times import read_time
+from director_ai.core.scoring.slots.lexicon import ROMAN, VALUE
+from director_ai.core.scoring.slots.measures import AFTER_ARTICLE
 from director_ai.core.scoring.slots.names import find_names, name_keys
-from director_ai.core.scoring.slots.numbers import NUMBER_WORDS, roman_value
+from director_ai.core.scoring.slots.numbers import roman_value
 from director_ai.core.scoring.slots.polarity import Placed, find_polarity
 from director_ai.core.scoring.slots.quantities import read_quantity
 from director_ai.core.scoring.slots.tokens import Tokens
-from director_ai.core.scoring.slots.units import CURRENCY_CODES, CURRENCY_SIGNS, FRACTION_SIGNS, ORDINALS
 from director_ai.core.scoring.slots.values import CalendarDate, Interval, Slot
-from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 
 __all__ = ["Reading"]
-
-_VALUE_STARTS = (
-    NUMBER_WORDS
-    | CALENDAR_WORDS
-    | frozenset(ORDINALS)
-    | frozenset(CURRENCY_SIGNS)
-    | frozenset(FRACTION_SIGNS)
-    | frozenset(code.lower() for code in CURRENCY_CODES)
-    | TIME_WORDS
-    | {"a", "an"}
-)
-_VALUE_KINDS = frozenset({"number", "iso", "slashed", "clock", "version"})
 
 
 class Reading:
     """A text with its slots, and the words around each."""
 
-    __slots__ = ("by_sentence", "known_names", "placed", "t", "taken", "topics", "values", "vocabulary")
-
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most_values: int | None = None) -> None:
         self.t = Tokens(text)
-        taken = bytearray(len(self.t))
-        values = _find_values(self.t, taken)
-        names = find_names(self.t, taken)
-        for name in names:
+        taken = bytearray(len(self.t.words))
+        values = _find_values(self.t, taken, most_values)
+        stems = list(self.t.topics)
+        for value in values:
+            if taken[value.first]:
+                stems[value.first : value.last + 1] = [""] * (value.last + 1 - value.first)
+        self.topics = [frozenset(stems[first:end]) - {""} for first, end in self.t.sentences]
+        """What each sentence is about: the stems of its words, values left out."""
+        self.names = find_names(self.t, taken)
+        for name in self.names:
             taken[name.first : name.last + 1] = b"\2" * (name.last + 1 - name.first)
         self.taken = taken
         """1 for each token that belongs to a value, 2 for one of a name."""
-        self.placed = values + names + find_polarity(self.t, taken)
-        self.by_sentence: dict[int, list[Placed]] = {}
+        self.placed = values + self.names + find_polarity(self.t, taken)
+
+    @cached_property
+    def by_sentence(self) -> dict[int, list[Placed]]:
+        """The slots of each sentence that has any."""
+        found: dict[int, list[Placed]] = {}
         for placed in self.placed:
-            self.by_sentence.setdefault(self.t.sentence_of[placed.first], []).append(placed)
-        self.vocabulary = {word.removesuffix("'s") for word in self.t.words}
-        self.known_names = {key for name in names for key in name_keys(str(name.slot.value))}
-        self.values: set[object] | None = None
-        self.topics = [self._topic(first, end) for first, end in self.t.sentences]
+            found.setdefault(self.t.sentence_of[placed.first], []).append(placed)
+        return found
+
+    @cached_property
+    def vocabulary(self) -> set[str]:
+        """Every word, and what the names in the text may be known by."""
+        words = set(self.t.words)
+        return words.union(
+            (word.removesuffix("'s") for word in words if word.endswith("'s")),
+            *(name_keys(str(name.slot.value)) for name in self.names),
+        )
 
     def has_value(self, slot: Slot) -> bool:
         """Whether the value is anywhere in the text, be it less exact, or as a year here and as a number there."""
-        if self.values is None:
-            self.values = {key for placed in self.placed for key in _stated_keys(placed.slot)}
-        return not self.values.isdisjoint(_sought_keys(slot))
+        return not self._values.isdisjoint(_sought_keys(slot))
 
-    def _topic(self, first: int, end: int) -> frozenset[str]:
-        t = self.t
-        return frozenset(
-            t.stems[i]
-            for i in range(first, end)
-            if t.kinds[i] in {"word", "dotted"} and self.taken[i] != 1 and t.words[i] not in FUNCTION_WORDS
-        )
+    @cached_property
+    def _values(self) -> set[object]:
+        return {key for placed in self.placed for key in _stated_keys(placed.slot)}
 
 
 def _value_keys(slot: Slot) -> tuple[object, ...]:
     """What two slots with the same value have in common, whichever way they are written."""
     value = slot.value
     if isinstance(value, Interval):
+        if slot.unit == "code":
+            return ((slot.kind, slot.unit, value),)
         low, high = float(f"{value.low:.9g}"), float(f"{value.high:.9g}")
         year = ((int(low), None, None),) if low == high and 1000 <= low < 2200 else ()
         return (slot.kind, slot.unit, slot.per, low, high), *year
@@ -103,20 +103,17 @@ def _date_keys(date: CalendarDate) -> list[object]:
     return keys
 
 
-def _find_values(t: Tokens, taken: bytearray) -> list[Placed]:
-    found, i, count = [], 0, len(t)
-    while i < count:
-        if t.kinds[i] not in _VALUE_KINDS and t.words[i] not in _VALUE_STARTS:
-            roman = roman_value(t.raw[i]) if t.raw[i][0] in "IVXL" and i and t.raw[i - 1][0].isupper() else None
-            if roman:
-                start, end, text = t.span(i, i)
-                slot = Slot(kind="number", start=start, end=end, text=text, value=Interval(roman, roman))
-                found.append(Placed(slot, i, i))
-            i += 1
+def _find_values(t: Tokens, taken: bytearray, most: int | None) -> list[Placed]:
+    found, end = [], 0
+    for i in [i for i in t.marked if t.flags[i] & (VALUE | ROMAN)][:most]:
+        if i < end:
+            continue
+        if not t.flags[i] & VALUE:
+            if t.raw[i - 1][0].isupper():
+                found.append(Placed(_number_slot(t, i, roman_value(t.raw[i]) or 0, ""), i, i))
             continue
         result = _read_value(t, i)
         if result is None:
-            i += 1
             continue
         slot, end = result
         first = i
@@ -124,14 +121,21 @@ def _find_values(t: Tokens, taken: bytearray) -> list[Placed]:
             first -= 1
         found.append(Placed(slot, first, end - 1))
         taken[first:end] = b"\1" * (end - first)
-        i = end
     return found
+
+
+def _number_slot(t: Tokens, i: int, value: float, unit: str) -> Slot:
+    start, end, text = t.span(i, i)
+    return Slot(kind="number", start=start, end=end, text=text, value=Interval(value, value), unit=unit)
 
 
 def _read_value(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if t.kinds[i] == "version":
         parts = [float(part) for part in t.words[i].split(".")]
         value = sum(part / 1000**place for place, part in enumerate(parts))
-        start, end, text = t.span(i, i)
-        return Slot(kind="number", start=start, end=end, text=text, value=Interval(value, value), unit="version"), i + 1
+        return _number_slot(t, i, value, "version"), i + 1
+    if t.kinds[i] == "code":
+        return _number_slot(t, i, float("".join(filter(str.isdecimal, t.words[i]))), "code"), i + 1
+    if t.words[i] in {"a", "an"} and t.words[i + 1] not in AFTER_ARTICLE:
+        return None
     return read_time(t, i) or read_date(t, i) or read_quantity(t, i)

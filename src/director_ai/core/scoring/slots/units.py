@@ -32,6 +32,7 @@ TENS = {
 SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "lakh": 1e5,
     "crore": 1e7, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6, "billions": 1e9, "dozens": 12.0,
+    "mn": 1e6, "mln": 1e6, "bn": 1e9, "tn": 1e12,
 }  # fmt: skip
 LETTER_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "mln": 1e6, "b": 1e9, "bn": 1e9, "t": 1e12, "tn": 1e12}
 ORDINALS = {

@@ -48,9 +48,8 @@ class CalendarDate(NamedTuple):
 SlotValue = Interval | CalendarDate | tuple[int, ...] | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """One typed value in a text."""
+class Slot(NamedTuple):
+    """One typed value in a text; a tuple, because a long text has many."""
 
     kind: SlotKind
     start: int

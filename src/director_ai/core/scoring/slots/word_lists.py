@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from director_ai.core.scoring.slots.tokens import stem
+from director_ai.core.scoring.slots.stems import stem
 
 __all__ = [
     "AUXILIARIES",
     "CONTRASTS",
+    "DIRECTIONS",
     "DO_FORMS",
     "FUNCTION_WORDS",
     "LIGHT_STEMS",
@@ -35,7 +36,7 @@ LIGHT_STEMS = (
     | {stem(word) for word in "cost take last get go make use give come need allow find".split()}
 )
 """Stems that many sentences share without being about the same thing."""
-NEGATION_CUES = frozenset("not n't cannot never no without neither nor".split())
+NEGATION_CUES = frozenset("not n't cannot never no non without neither nor".split())
 NEGATIVE_VERBS = frozenset("fail refus declin unabl lack".split())  # stems
 SKIPPED_AFTER_CUE = (FUNCTION_WORDS - {"all", "every", "most", "many"}) | frozenset(
     "currently longer yet also always actually really ever necessarily usually generally normally directly fully get "
@@ -300,3 +301,5 @@ CONTRASTS: dict[str, tuple[tuple[int, int, str], ...]] = {
     found: tuple(places) for found, places in _BY_STEM.items() if found not in {"no", "on", "off", "up", "down"}
 }
 """Stem -> the groups and sides it stands on, and the kind of slot it makes."""
+DIRECTIONS = {"up": stem("increase"), "down": stem("decrease")}
+"""What "went up" and "went down" mean."""
