@@ -9,7 +9,12 @@ import random
 import re
 from collections.abc import Callable
 
-__all__ = ["change", "restate"]
+from director_ai.core.scoring.slots import Slot, find_slots
+
+__all__ = ["change", "misplace", "restate"]
+
+_VALUES = {"name", "number", "money", "percent", "duration", "date", "time"}
+_TOGETHER = re.compile(r"\b(?:and|or|with|versus|vs|between|both)\b|[,&/]")
 
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 _TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -155,3 +160,31 @@ def restate(text: str, rnd: random.Random) -> str | None:
     for old, new in rnd.sample(_SAME, 8):
         made = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, made, count=1)
     return made if made != text else None
+
+
+def misplace(statement: str, premise: str, rnd: random.Random) -> str | None:
+    """The statement with a value of the premise in the wrong place: each word is in the evidence, what they say is not.
+
+    Either one value gives way to another of its kind from the premise, or two names of the statement change places.
+    """
+    slots = [slot for slot in find_slots(statement) if slot.kind in _VALUES]
+    names = [slot for slot in slots if slot.kind == "name"]
+    if len(names) > 1 and rnd.random() < 0.3:
+        first, second = sorted(rnd.sample(names, 2), key=lambda slot: slot.start)
+        between = statement[first.end : second.start]
+        if first.value != second.value and not _TOGETHER.search(between) and len(between.split()) > 1:
+            return statement[: first.start] + second.text + between + first.text + statement[second.end :]
+    others = [slot for slot in find_slots(premise) if slot.kind in _VALUES]
+    for slot in rnd.sample(slots, len(slots)):
+        fitting = [other for other in others if _is_another(slot, other, statement)]
+        if fitting:
+            return statement[: slot.start] + rnd.choice(fitting).text + statement[slot.end :]
+    return None
+
+
+def _is_another(slot: Slot, other: Slot, statement: str) -> bool:
+    if other.kind != slot.kind or other.value == slot.value or other.text.lower() in statement.lower():
+        return False
+    if slot.kind == "name":
+        return not set(slot.text.lower().split()) & set(other.text.lower().split())
+    return slot.text.isdigit() == other.text.isdigit()  # a year for a year, a day for a day

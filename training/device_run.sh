@@ -1,36 +1,28 @@
 #!/usr/bin/env bash
-# On a machine with a GPU and the data in device_data/. Two calls in a row share build/.
-#   device_run.sh teach SECONDS     two teachers side by side
-#   device_run.sh distil SECONDS    a student of 12 layers and one of 6, side by side, then int8 copies and all scores
+# On a machine with a GPU: base, training and development files in device_data/. Calls in a row share build/.
+#   device_run.sh trial              prepare, tokenise, and time a step with and without compiling
+#   device_run.sh run "NAME ARGUMENTS" ...   train one network after the other, score each
 set -eu
-export PYTHONPATH=src:. PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=true
-seconds=$2
-train() { python3 -m training.train --base build/base --pairs build --seconds "$seconds" --compile "$@"; }
-score() { python3 -m training.score --data device_data/dev --model "build/$1" --held build/held.jsonl.gz --out "$OUT/$1.npz" 2> /dev/null; }
-if [ "$1" = teach ]; then
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True PYTHONPATH=src:. PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=true HF_HUB_DISABLE_PROGRESS_BARS=1 ORT_DISABLE_TELEMETRY=1
+train() { python3 -m training.train --base build/base --pairs build "$@"; }
+score() { python3 -m training.score --data build/dev --model "build/$1" --held build/held.jsonl.gz --out "$OUT/$1.npz" 2> /dev/null; }
+way=$1; shift
+if [ "$way" = trial ]; then
   mkdir -p build/base && tar xJf device_data/*.tar.xz -C build/base --strip-components 1
   python3 -m training.pairs --data device_data/train --out build > build/pairs.log
-  train --out build/teacher-1 --seed 1 --rate 1.5e-4 > build/teacher-1.log 2>&1 &
-  train --out build/teacher-2 --seed 2 --rate 2.5e-4 > build/teacher-2.log 2>&1 &
-  wait
-  tail -qn 2 build/teacher-*.log
-  score teacher-1 & score teacher-2 & wait
-  python3 -m training.evaluate "$OUT"/teacher-1.npz | tail -n 1
-  python3 -m training.evaluate "$OUT"/teacher-2.npz | tail -n 1
-  python3 -m training.evaluate "$OUT"/teacher-*.npz
+  cp -r device_data/dev build/dev
+  train --out build/trial --steps 300 2>&1 | grep -v Load
+  train --out build/trial --steps 700 --compile 2>&1 | grep -v Load
+  train --out build/trial --steps 200 --disturb 0.5 2>&1 | grep -v Load
 else
-  teachers="--teachers build/teacher-1 build/teacher-2"
-  train --out build/student-12 --seed 3 $teachers > build/student-12.log 2>&1 &
-  train --out build/student-6 --seed 4 --layers 6 --rate 3e-4 $teachers > build/student-6.log 2>&1 &
-  wait
-  tail -qn 2 build/student-*.log
-  score student-12 & score student-6 &
-  for depth in 12 6; do python3 -m training.quantise --model build/student-$depth --out build/int8-$depth 2> /dev/null & done
-  wait
-  for depth in 12 6; do
-    python3 -m training.evaluate "$OUT"/student-$depth.npz | tail -n 1
-    split -b 15M -d build/int8-$depth/model.onnx "$OUT/int8-$depth.part"
+  [ -e build/shipped ] || python3 -m training.restore --model src/director_ai/nli/models/entailer --base build/base --out build/shipped 2> /dev/null
+  for run in "$@"; do
+    set -- $run
+    name=$1; shift
+    train --out "build/$name" "$@" > "build/$name.log" 2>&1 || tail -n 20 "build/$name.log"
+    tail -n 2 "build/$name.log"
+    (score "$name"; python3 -m training.evaluate "$OUT/$name.npz" | tail -n 1) &
   done
-  python3 -m training.evaluate "$OUT"/student-12.npz
+  wait
 fi
 cp build/*.log "$OUT"/ || true

@@ -20,11 +20,15 @@ def probabilities(
 
 
 def support(probs: np.ndarray, index: np.ndarray, count: int, *, statements: str = "worst") -> np.ndarray:
-    """One figure per row: the best window of each statement, and of the statements the worst (or only the whole)."""
+    """One figure per row: of each statement the mean of its best window and its focus, of the statements the worst."""
     best: dict[tuple[int, int], float] = {}
-    for (row, place, _), p in zip(index, probs[:, 0], strict=True):
-        key = (int(row), int(place))
-        best[key] = max(best.get(key, 0.0), float(p))
+    focused: dict[tuple[int, int], float] = {}
+    for (row, place, window), p in zip(index.tolist(), probs[:, 0].tolist(), strict=True):
+        if window < 0:
+            focused[row, place] = p
+        else:
+            best[row, place] = max(best.get((row, place), 0.0), p)
+    best = {key: (p + focused.get(key, p)) / 2 for key, p in best.items()}
     out = np.zeros(count)
     parts: dict[int, list[float]] = {}
     for (row, place), p in best.items():

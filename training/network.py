@@ -15,6 +15,7 @@ from transformers import BertConfig, BertForSequenceClassification
 
 __all__ = [
     "Encoded",
+    "Pair",
     "batches",
     "device",
     "encode",
@@ -30,26 +31,24 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Encoded:
-    """Token ids of many pairs, kept as one flat array: a list of lists would be ten times as large."""
+    """Token ids of many pairs, flat and already where the network is: a batch costs no copy, and nothing waits for one."""
 
     def __init__(self, ids: np.ndarray, types: np.ndarray, starts: np.ndarray) -> None:
-        self.ids, self.types, self.starts = ids, types, starts
+        self.arrays = {"ids": ids, "types": types, "starts": starts}
         self.lengths = np.diff(starts)
+        self._ids, self._types = torch.from_numpy(ids).to(device), torch.from_numpy(types).to(device)
+        self._starts, self._lengths = torch.from_numpy(starts).to(device), torch.from_numpy(self.lengths).to(device)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def pad(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        width = int(-(-self.lengths[rows].max() // 8) * 8)
-        ids = np.zeros((len(rows), width), np.int64)
-        types = np.zeros_like(ids)
-        mask = np.zeros_like(ids)
-        for position, row in enumerate(rows):
-            start, length = self.starts[row], self.lengths[row]
-            ids[position, :length] = self.ids[start : start + length]
-            types[position, :length] = self.types[start : start + length]
-            mask[position, :length] = 1
-        return tuple(torch.from_numpy(array).to(device, non_blocking=True) for array in (ids, types, mask))  # type: ignore[return-value]
+        width = int(-(-self.lengths[rows].max() // 16) * 16)
+        chosen = torch.from_numpy(rows).to(device)
+        columns = torch.arange(width, device=device)[None]
+        mask = columns < self._lengths[chosen][:, None]
+        places = (self._starts[chosen][:, None] + columns).clamp_(max=len(self._ids) - 1)
+        return self._ids[places].long() * mask, self._types[places].long() * mask, mask.long()
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -76,15 +75,13 @@ def batches(lengths: np.ndarray, budget: int, rnd: random.Random | None) -> Iter
     """Rows of like length together, up to a number of tokens; in random order where a generator is given."""
     noise = np.asarray([rnd.random() for _ in range(len(lengths))]) * 8 if rnd else 0
     order = np.argsort(lengths + noise, kind="stable")
-    groups, group, widest = [], [], 0
-    for row in order:
-        widest = max(widest, int(lengths[row]))
-        if group and widest * (len(group) + 1) > budget:
-            groups.append(np.asarray(group))
-            group, widest = [], int(lengths[row])
-        group.append(row)
-    if group:
-        groups.append(np.asarray(group))
+    groups: list[np.ndarray] = []
+    start = 0
+    while start < len(order):  # few shapes: a GPU is slow whenever it meets a new one
+        width = 16 * -(-int(lengths[order[start : start + 8]].max()) // 16)
+        size = max(8, budget // width // 8 * 8)
+        groups.append(order[start : start + size])
+        start += size
     if rnd:
         rnd.shuffle(groups)
     yield from groups

@@ -16,11 +16,22 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from training.counterfactual import change, restate
+from training.counterfactual import change, misplace, restate
 
 LABELS = {"supported": 0, "contradicted": 1, "neutral": 2, "unsupported": 3}
 SETTINGS = tomllib.loads((Path(__file__).parent / "settings.toml").read_text("utf-8"))
-_WIKI = ("tenp", "fever_bin", "fm2", "synth_wiki", "checkcovid", "scitail_ni", "factscore", "conjnli")
+_WIKI = (
+    "tenp",
+    "fever_bin",
+    "fm2",
+    "synth_wiki",
+    "checkcovid",
+    "scitail_ni",
+    "factscore",
+    "conjnli",
+    "cg2c_doc",
+    "begin",
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'])")
 
 Row = dict[str, Any]
@@ -52,29 +63,63 @@ def load(folder: Path, rnd: random.Random) -> tuple[dict[str, list[Row]], list[R
     return files, held
 
 
+def surrounded(row: Row, pool: list[str], rnd: random.Random, words: int) -> Row:
+    """The row with its premise among others, in any order; never so long that the window would cut it off."""
+    parts, room = [row["premise"]], words - len(row["premise"].split()) - len(row["hypothesis"].split())
+    for _ in range(rnd.randint(1, 6)):
+        other = rnd.choice(pool)
+        room -= len(other.split())
+        if room < 0:
+            break
+        parts.append(other)
+    rnd.shuffle(parts)
+    return {**row, "premise": rnd.choice([" ", " ", "\n"]).join(parts)}
+
+
 def joined(files: dict[str, list[Row]], rnd: random.Random, count: int) -> list[Row]:
     """The relevant premise among others of its kind."""
+    names = [name for name in _WIKI if len(files.get(name, [])) > 100]
+    pools = {name: [row["premise"] for row in files[name]] for name in names}
     made = []
-    pool = {name: [row for row in files.get(name, []) if len(row["premise"].split()) < 90] for name in _WIKI}
-    names = [name for name in pool if len(pool[name]) > 100]
     for _ in range(count):
         name = rnd.choice(names)
-        row = rnd.choice(pool[name])
-        others = [
-            rnd.choice(pool[rnd.choice(names) if rnd.random() < 0.3 else name])["premise"]
-            for _ in range(rnd.randint(1, 5))
-        ]
-        parts = [*others, row["premise"]]
-        rnd.shuffle(parts)
-        made.append(
-            {
-                "premise": rnd.choice([" ", "\n"]).join(parts),
-                "hypothesis": row["hypothesis"],
-                "label": row["label"],
-                "source": "joined",
-            }
-        )
+        pool = pools[rnd.choice(names) if rnd.random() < 0.3 else name]
+        made.append({**surrounded(rnd.choice(files[name]), pool, rnd, SETTINGS["data"]["words"]), "source": "joined"})
     return made
+
+
+def misplaced(files: dict[str, list[Row]], rnd: random.Random, count: int) -> list[Row]:
+    """Statements that people wrote and a premise supports, as they are and with one of the premise's values misplaced."""
+    rows = [
+        row
+        for name in (
+            "factscore",
+            "fm2",
+            "cg2c_doc",
+            "wice_oracle",
+            "checkcovid",
+            "begin",
+            "tenp",
+            "synth_wiki",
+            "fever_bin",
+        )
+        for row in files.get(name, [])
+        if row["label"] == "supported"
+    ]
+    premises = [row["premise"] for row in rows]
+    made: list[Row] = []
+    for row in rnd.choices(rows, k=count * 3):
+        evidence = surrounded(row, premises, rnd, SETTINGS["data"]["words"])
+        premise = evidence["premise"] if rnd.random() < 0.5 else row["premise"]
+        wrong = misplace(row["hypothesis"], premise, rnd)
+        if wrong:
+            made.append({"premise": premise, "hypothesis": wrong, "label": "unsupported", "source": "misplaced"})
+            made.append(
+                {"premise": premise, "hypothesis": row["hypothesis"], "label": "supported", "source": "misplaced"}
+            )
+        if len(made) >= count:
+            break
+    return made[:count]
 
 
 def unrelated(files: dict[str, list[Row]], rnd: random.Random, count: int) -> list[Row]:
@@ -164,6 +209,7 @@ def mixture(folder: Path) -> tuple[list[Row], list[Row]]:
     rows += unrelated(files, rnd, data["unrelated"])
     rows += several(files, rnd, data["several"])
     rows += counterfactual(files, rnd, data["counterfactual"])
+    rows += misplaced(files, rnd, data["misplaced"])
     rnd.shuffle(rows)
     return rows, held
 

@@ -17,8 +17,12 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from director_ai.core.segment import split_sentences
+from director_ai.nli.focus import cut_sentences, focus
 from training.network import encode, load_network, load_tokenizer, logits_of, read_pairs
 from training.pairs import LABELS, SETTINGS
+
+FOCUS = -1
+"""Stands for a window's number where the premise's most telling sentences were read."""
 
 
 def windows(tokenizer: Tokenizer, premise: str, hypothesis: str, limit: int) -> list[str]:
@@ -29,6 +33,18 @@ def windows(tokenizer: Tokenizer, premise: str, hypothesis: str, limit: int) -> 
         return [premise]
     starts = range(0, len(offsets) - room // 2, room // 2)
     return [premise[offsets[s][0] : offsets[min(s + room, len(offsets)) - 1][1]] for s in starts]
+
+
+def most_telling(tokenizer: Tokenizer, premise: str, hypothesis: str) -> str | None:
+    """What the package reads beside the windows of a long premise."""
+    wanted = tokenizer.encode(hypothesis, add_special_tokens=False).ids
+    limit = SETTINGS["data"]["focus_tokens"] - 3
+    if len(tokenizer.encode(premise, add_special_tokens=False).ids) + len(wanted) <= limit:
+        return None
+    sentences = cut_sentences(
+        [tokenizer.encode(text, add_special_tokens=False).ids for text in split_sentences(premise)]
+    )
+    return tokenizer.decode(focus(sentences, wanted, max(64, limit - len(wanted))))
 
 
 def statements(hypothesis: str) -> list[str]:
@@ -43,9 +59,13 @@ def expand(rows: list[dict[str, str]], tokenizer: Tokenizer, limit: int) -> tupl
     for number, row in enumerate(rows):
         parts = statements(row["hypothesis"])
         for place, part in enumerate([row["hypothesis"]] + (parts if len(parts) > 1 else []), start=-1):
-            for window, text in enumerate(windows(tokenizer, row["premise"], part, limit)):
+            texts = windows(tokenizer, row["premise"], part, limit)
+            for window, text in enumerate(texts):
                 pairs.append((text, part))
                 index.append((number, place, window))
+            if focused := most_telling(tokenizer, row["premise"], part):
+                pairs.append((focused, part))
+                index.append((number, place, FOCUS))
     return pairs, np.asarray(index, np.int32)
 
 

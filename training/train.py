@@ -7,6 +7,7 @@ python -m training.train --base BASE --pairs build --out build/student --teacher
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import random
@@ -17,8 +18,22 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 
-from training.network import batches, device, encode, load_network, load_tokenizer, logits_of, read_pairs, save_network
+from training.network import (
+    Encoded,
+    Pair,
+    batches,
+    device,
+    encode,
+    load_network,
+    load_tokenizer,
+    logits_of,
+    read_pairs,
+    save_network,
+)
 from training.pairs import SETTINGS
+
+SETTLED = 300
+"""Steps after which the time of a step is steady: kernels are chosen and every shape was seen."""
 
 
 def hard_loss(logits: torch.Tensor, labels: torch.Tensor, smoothing: float) -> torch.Tensor:
@@ -33,14 +48,15 @@ def soft_loss(logits: torch.Tensor, target: torch.Tensor, temperature: float) ->
     return -(target * student).sum(-1) * temperature**2
 
 
-def teachers_opinion(teachers: list[Path], encoded: object, temperature: float) -> np.ndarray:
-    """The mean of the teachers' softened probabilities."""
-    opinion = 0.0
+def teachers_opinion(teachers: list[Path], encoded: Encoded, mark: str, temperature: float) -> torch.Tensor:
+    """The mean of the teachers' softened probabilities. What a teacher said is kept beside it for the next student."""
+    opinion = torch.zeros((len(encoded), 3))
     for folder in teachers:
-        logits = logits_of(load_network(folder), encoded) / temperature  # type: ignore[arg-type]
-        weights = np.exp(logits - logits.max(-1, keepdims=True))
-        opinion = opinion + weights / weights.sum(-1, keepdims=True) / len(teachers)
-    return np.asarray(opinion, np.float32)
+        kept = folder / f"said-{mark}.npy"
+        if not kept.exists():
+            np.save(kept, logits_of(load_network(folder), encoded))
+        opinion += F.softmax(torch.from_numpy(np.load(kept)) / temperature, -1) / len(teachers)
+    return opinion.to(device)
 
 
 class Plan:
@@ -54,22 +70,43 @@ class Plan:
         return min((step + 1) / warmup, 0.02 + 0.49 * (1 + math.cos(math.pi * min(1.0, step / self.steps))))
 
 
+def worst_step(gradient: torch.Tensor, size: float) -> torch.Tensor:
+    """A step of that length for each pair, the way its word embeddings hurt most."""
+    return size * gradient / (gradient.flatten(1).norm(dim=1)[:, None, None] + 1e-12)
+
+
+def encode_once(arguments: argparse.Namespace, pairs: list[Pair], mark: str) -> Encoded:
+    """The pairs' tokens, kept beside them: every run of a session reads the same."""
+    kept = arguments.pairs / f"tokens-{mark}.npz"
+    if not kept.exists():
+        np.savez(kept, **encode(load_tokenizer(arguments.base, SETTINGS["data"]["max_tokens"]), pairs).arrays)
+    return Encoded(**np.load(kept))
+
+
+def mark_of(arguments: argparse.Namespace) -> str:
+    """What the tokens of a run depend on, as a word: the pairs, how many of them, the window and the vocabulary."""
+    parts = [(arguments.pairs / "train.jsonl.gz").read_bytes(), (arguments.base / "tokenizer.json").read_bytes()]
+    parts.append(f"{arguments.limit} {SETTINGS['data']['max_tokens']}".encode())
+    return hashlib.blake2b(b"".join(parts), digest_size=8).hexdigest()
+
+
 def run(arguments: argparse.Namespace) -> None:
     part = SETTINGS["distil" if arguments.teachers else "train"]
     epochs, rate = arguments.epochs or part["epochs"], arguments.rate or part["learning_rate"]
     rnd = random.Random(arguments.seed)
     torch.manual_seed(arguments.seed)
     pairs, labels, weights, _ = read_pairs(arguments.pairs / "train.jsonl.gz")
-    if arguments.limit:
-        pairs, labels, weights = pairs[: arguments.limit], labels[: arguments.limit], weights[: arguments.limit]
-    encoded = encode(load_tokenizer(arguments.base, SETTINGS["data"]["max_tokens"]), pairs)
+    pairs = pairs[: arguments.limit]
+    mark = mark_of(arguments)
+    encoded = encode_once(arguments, pairs, mark)
+    targets, worth = torch.from_numpy(labels).to(device), torch.from_numpy(weights).to(device)
     share = SETTINGS["distil"]["soft_share"] if arguments.teachers else 0.0
-    warmth = SETTINGS["distil"]["temperature"]
-    opinion = teachers_opinion(arguments.teachers, encoded, warmth) if arguments.teachers else None
+    warmth, smoothing = SETTINGS["distil"]["temperature"], SETTINGS["train"]["label_smoothing"]
+    opinion = teachers_opinion(arguments.teachers, encoded, mark, warmth) if arguments.teachers else None
     network = load_network(arguments.base, layers=arguments.layers)
     forward = torch.compile(network, dynamic=True) if arguments.compile else network
     budget = arguments.budget or SETTINGS["train"]["batch_tokens"]
-    plan = Plan(epochs * sum(1 for _ in batches(encoded.lengths, budget, random.Random(0))))
+    plan = Plan(arguments.steps or epochs * sum(1 for _ in batches(encoded.lengths, budget, random.Random(0))))
     optimizer = torch.optim.AdamW(
         network.parameters(),
         rate,
@@ -78,54 +115,54 @@ def run(arguments: argparse.Namespace) -> None:
         fused=device.type == "cuda",
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, plan.factor)
+
+    def loss_of(rows: np.ndarray, added: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        ids, types, mask = encoded.pad(rows)
+        chosen = torch.from_numpy(rows).to(device)
+        words = network.get_input_embeddings()(ids)
+        if added is not None:
+            words = words + added
+        elif arguments.disturb:
+            words.retain_grad()
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            logits = forward(inputs_embeds=words, token_type_ids=types, attention_mask=mask).logits.float()
+        losses = (1 - share) * hard_loss(logits, targets[chosen], smoothing)
+        if opinion is not None:
+            losses = losses + share * soft_loss(logits, opinion[chosen], warmth)
+        return (losses * worth[chosen]).mean(), words
+
     print(
         json.dumps(
             {"rows": len(pairs), "tokens": int(encoded.lengths.sum()), "steps": plan.steps, "device": str(device)}
         ),
         flush=True,
     )
-    log, marks, step, started, total = [], [], 0, time.monotonic(), 0.0
+    log, step, started, middle = [], 0, time.monotonic(), 0.0
     network.train()
-    for epoch in range(1000):
+    while step < plan.steps:
         for rows in batches(encoded.lengths, budget, rnd):
-            ids, types, mask = encoded.pad(rows)
-            target = torch.from_numpy(labels[rows]).to(device)
-            weight = torch.from_numpy(weights[rows]).to(device)
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                logits = forward(input_ids=ids, token_type_ids=types, attention_mask=mask).logits
-            logits = logits.float()
-            losses = (1 - share) * hard_loss(logits, target, SETTINGS["train"]["label_smoothing"])
-            if opinion is not None:
-                losses = losses + share * soft_loss(logits, torch.from_numpy(opinion[rows]).to(device), warmth)
-            loss = (losses * weight).mean()
             optimizer.zero_grad(set_to_none=True)
+            loss, words = loss_of(rows)
             loss.backward()
+            if arguments.disturb:
+                loss_of(rows, worst_step(words.grad, arguments.disturb))[0].backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             step += 1
             if step % 100 == 0:
-                total = loss.item()
-                log.append(
-                    {
-                        "step": step,
-                        "epoch": epoch,
-                        "loss": round(total, 4),
-                        "seconds": round(time.monotonic() - started, 1),
-                    }
-                )
+                spent = time.monotonic() - started
+                log.append({"step": step, "loss": round(loss.item(), 4), "seconds": round(spent, 1)})
                 print(json.dumps(log[-1]), flush=True)
-            if arguments.seconds and step in (50, 150):
-                marks.append(time.monotonic())
-            if arguments.seconds and step == 150:
+            if arguments.seconds and step == SETTLED:
+                middle = time.monotonic()
+            if arguments.seconds and step == 2 * SETTLED:
                 # As many steps as fit into the time, so that the rate is down when it is over.
-                left = arguments.seconds - (marks[1] - started)
-                plan.steps = 150 + int(100 * left / (marks[1] - marks[0]))
-                print(json.dumps({"steps": plan.steps}), flush=True)
+                each = (time.monotonic() - middle) / SETTLED
+                plan.steps = step + int((arguments.seconds - (time.monotonic() - started)) / each)
+                print(json.dumps({"steps": plan.steps, "each": round(each, 4)}), flush=True)
             if step >= plan.steps:
                 break
-        if step >= plan.steps:
-            break
     save_network(network, arguments.base, arguments.out)
     (arguments.out / "log.json").write_text(json.dumps(log), "utf-8")
 
@@ -143,6 +180,10 @@ def main() -> None:
     parser.add_argument("--budget", type=int, help="tokens per batch")
     parser.add_argument("--limit", type=int, help="train on so many rows, for a trial")
     parser.add_argument("--compile", action="store_true", help="let torch fuse the network: pays on a GPU")
+    parser.add_argument(
+        "--disturb", type=float, help="also learn from embeddings moved by so much: steadier, twice the work"
+    )
+    parser.add_argument("--steps", type=int, help="train for so many steps instead of epochs")
     parser.add_argument("--seconds", type=float, help="train for so long instead of for a number of epochs")
     run(parser.parse_args())
 

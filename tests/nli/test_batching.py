@@ -188,6 +188,20 @@ def test_a_worker_that_ended_for_want_of_work_is_followed_by_another(monkeypatch
         time.sleep(0.002)
 
 
+def test_a_system_that_gives_no_thread_is_an_error_and_the_next_call_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    batcher = Batcher(Model(), name="the model")
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(ModelError, match="the system gives no further thread"):
+            batcher.submit(Caller([piece(20)]).job)
+    caller = Caller([piece(20)])
+    batcher.submit(caller.job)
+    assert caller.answer() == [20]
+
+
 def test_a_closed_worker_ends_after_its_batch_and_takes_nothing_more() -> None:
     model, batcher, first = gated()
     waiting = Caller([piece(20)])

@@ -56,6 +56,13 @@ def test_a_vector_can_be_changed_without_changing_the_cache(encoder: Encoder) ->
     assert encoder.counts.hits == 1
 
 
+def test_a_remembered_vector_does_not_keep_those_it_was_computed_with(encoder: Encoder) -> None:
+    encoder.encode([f"the cat {number}" for number in range(50)])
+    kept = encoder._inference._cache._answers.values()
+    assert len(kept) == 50
+    assert all(vector.base is None for vector in kept)
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_awaiting_gives_the_same(encoder: Encoder, backend: str) -> None:
     assert np.array_equal(anyio.run(encoder.aencode, ["the", "cat"], backend=backend), encoder.encode(["the", "cat"]))

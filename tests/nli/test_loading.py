@@ -103,9 +103,15 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no digests": (manifest(files={"model.onnx": "0"}), "files must be the SHA-256 of model.onnx and tokenizer.json"),
     "no calibration": (manifest(calibration=None), "calibration must be an object, got NoneType"),
     "an unknown calibration": (manifest(calibration={**CALM, "isotonic": []}), "got also isotonic; update director-ai"),
-    "a temperature of 0": (manifest(calibration={**CALM, "temperature": 0}), r"calibration.temperature must be a number above 0"),
+    "a temperature of 0": (manifest(calibration={**CALM, "temperature": 0}), r"calibration.temperature must be a number from 0.01 to 100"),
     "a temperature of NaN": (manifest(calibration={**CALM, "temperature": float("nan")}), "calibration.temperature must be"),
-    "two biases": (manifest(calibration={**CALM, "bias": [0.0, 0.0]}), "calibration.bias must be 3 finite numbers"),
+    "a temperature that makes any score infinite": (manifest(calibration={**CALM, "temperature": 1e-320}), "calibration.temperature must be"),
+    "a temperature beyond any number": (manifest(calibration={**CALM, "temperature": 10**400}), "calibration.temperature must be"),
+    "two biases": (manifest(calibration={**CALM, "bias": [0.0, 0.0]}), "calibration.bias must be 3 numbers"),
+    "a bias that drowns every score": (manifest(calibration={**CALM, "bias": [1e308, 0, 0]}), "calibration.bias must be numbers from -100 to 100"),
+    "a manifest nested too deep": (change("manifest.json", lambda raw: b"[" * 100_000), "is not JSON"),
+    "a name that cannot be printed": (manifest(name="a\ud800\x1b[31m"), "name must be printable"),
+    "a folder for a model": (lambda folder: (folder / "model.onnx").unlink() or (folder / "model.onnx").mkdir(), "model.onnx cannot be read"),
     "the output of an encoder": (model(random_encoder()), "and give logits; it takes"),
     "four logits": (
         model(graph("logits = Gather (head, token_type_ids)", "float[batch, seq, four] logits", {"head": weights(2, 4)["head"]})),
@@ -147,13 +153,18 @@ def test_a_model_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
 BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "no threads": ({"threads": 0}, "threads must be a whole number of at least 1, got 0"),
     "half a thread": ({"threads": 0.5}, "threads"),
+    "more threads than a system has": ({"threads": 100_000}, "threads must be at most 1024, got 100000"),
     "threads of true": ({"threads": True}, "threads"),
     "a negative cache": ({"cache_size": -1}, "cache_size must be a whole number of at least 0"),
     "an empty batch": ({"batch_tokens": 0}, "batch_tokens"),
     "a deadline before now": ({"deadline": -1.0}, "deadline must be seconds"),
     "an endless deadline": ({"deadline": float("inf")}, "deadline"),
+    "a deadline no clock can wait for": ({"deadline": 1e300}, "deadline must be seconds, from 0 to 60"),
+    "a deadline beyond any number": ({"deadline": 10**400}, "deadline"),
     "a number for a folder": ({"folder": 3}, "folder must be a path, got int"),
     "an empty folder": ({"folder": ""}, "folder must be a path"),
+    "a folder with a NUL": ({"folder": "a\0b"}, "folder must be a path, got a text that names none"),
+    "a folder with half a character": ({"folder": "a\ud800b"}, "folder must be a path"),
 }
 
 
@@ -161,6 +172,22 @@ BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
 def test_settings_that_cannot_be_right_are_refused(settings: dict[str, Any], says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says):
         load_entailer(**{"folder": write_model(tmp_path), **settings})
+
+
+def test_a_folder_that_is_a_circle_of_links(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises((ConfigError, ModelError)):
+        load_entailer(tmp_path / "a")
+
+
+def test_a_batch_is_computed_on_no_more_threads_than_the_process_may_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_model(tmp_path)
+    for processors, threads in ((1, 1), (2, 2), (64, 2)):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, count=processors: set(range(count)), raising=False)
+        assert load_entailer(folder) is load_entailer(folder, threads=threads)
 
 
 def test_an_encoder_needs_neither_labels_nor_calibration(tmp_path: Path) -> None:

@@ -178,7 +178,10 @@ class Batcher:
                 raise ModelError(f"{self._name} takes nothing more: the interpreter is ending")
             if self._thread is None:
                 worker = threading.Thread(target=self._work, name="director-ai-nli", daemon=True)
-                worker.start()
+                try:
+                    worker.start()
+                except RuntimeError as error:
+                    raise ModelError(f"{self._name} cannot be run: the system gives no further thread") from error
                 self._thread = worker
             self._arrived.append(job)
             self._changed.notify()

@@ -87,7 +87,8 @@ class Encoder:
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise ModelError(f"the model {self.name} answered with something that is no direction")
-        return list((sums / lengths).astype(np.float32))
+        # Each a copy: a row of the whole array would keep all of it for as long as the cache keeps that row.
+        return [row.copy() for row in (sums / lengths).astype(np.float32)]
 
 
 def _checked(texts: object) -> list[Texts]:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from director_ai.core.segment import split_sentences
 from director_ai.errors import ConfigError
 from director_ai.nli.batching import Piece
+from director_ai.nli.focus import cut_sentences, focus
 from director_ai.nli.inference import Counts, Inference, Texts
 from director_ai.nli.manifest import LABELS, ModelError
-from director_ai.nli.windows import Scores, join_parts, join_windows, pair_windows
+from director_ai.nli.windows import Scores, Span, join_parts, join_views, join_windows, pair_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +24,8 @@ __all__ = ["Entailer", "Prediction"]
 
 FRAME = 3
 """Tokens around and between the two texts."""
+WINDOW, FOCUS = "window", "focus"
+"""A piece holds a stretch of the premise, or its most telling sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +78,32 @@ class Entailer:
         room = self.max_tokens - FRAME
         for place, (premise_text, hypothesis_text) in enumerate(items):
             premise, hypothesis = self._engine.tokens(premise_text), self._engine.tokens(hypothesis_text)
+            spans: dict[int, Span] = {}
             for part, there, here in pair_windows(premise.words, hypothesis.words, room):
-                yield Piece(premise.ids[slice(*there)], hypothesis.ids[slice(*here)], (place, part))
+                spans[part] = here
+                yield Piece(premise.ids[slice(*there)], hypothesis.ids[slice(*here)], (place, part, WINDOW))
+            if len(premise.ids) + len(hypothesis.ids) > self._engine.manifest.focus_tokens - FRAME >= 0:
+                parts = [hypothesis.ids[slice(*span)] for span in spans.values()]
+                for part, focused in zip(spans, self._focused(premise_text, parts), strict=True):
+                    yield Piece(focused, hypothesis.ids[slice(*spans[part])], (place, part, FOCUS))
+
+    def _focused(self, premise: str, parts: Sequence[Any]) -> Iterator[Any]:
+        """Return for each part of a hypothesis the premise's sentences that have most to do with it."""
+        import numpy as np  # noqa: PLC0415 - not before a model is loaded
+
+        sentences = cut_sentences([self._engine.tokens(text).ids.tolist() for text in split_sentences(premise)])
+        for part in parts:
+            room = max(0, self._engine.manifest.focus_tokens - FRAME - len(part))
+            yield np.asarray(focus(sentences, part.tolist(), room), np.int32)
 
     def _combine(self, count: int, rows: Iterable[tuple[Any, Any]]) -> list[Prediction]:
         tags, logits = zip(*rows, strict=True)
-        parts: dict[tuple[int, int], list[Scores]] = {}
-        for tag, scores in zip(tags, self._probabilities(logits), strict=True):
-            parts.setdefault(tag, []).append(scores)
+        views: dict[tuple[int, int], dict[str, list[Scores]]] = {}
+        for (place, part, view), scores in zip(tags, self._probabilities(logits), strict=True):
+            views.setdefault((place, part), {}).setdefault(view, []).append(scores)
         wholes: list[list[Scores]] = [[] for _ in range(count)]
-        for (place, _), windows in parts.items():
-            wholes[place].append(join_windows(windows))
+        for (place, _), seen in views.items():
+            wholes[place].append(join_views(join_windows(seen[WINDOW]), seen.get(FOCUS, [])))
         return [Prediction(**join_parts(whole)._asdict()) for whole in wholes]
 
     def _probabilities(self, logits: Sequence[Any]) -> Iterator[Scores]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from pathlib import Path
@@ -24,6 +23,10 @@ __all__ = ["load_encoder", "load_entailer"]
 
 BUNDLED = Path(__file__).parent / "models"
 """Holds a folder per bundled model; the default ones are named for their kind."""
+
+MOST_THREADS = 1024
+"""Far beyond what one batch can use; with a hundred times as many the system ends the process."""
+LONGEST_DEADLINE = 60.0
 
 Model = TypeVar("Model", Entailer, Encoder)
 
@@ -77,7 +80,7 @@ class _Loaded:
 
     def get(self, kind: Kind, make: Callable[..., Model], folder: object, threads: object, **settings: Any) -> Model:
         where = _folder(kind, folder)
-        number = min(2, os.cpu_count() or 1) if threads is None else _whole("threads", threads, 1)
+        number = min(2, _processors()) if threads is None else _whole("threads", threads, 1, MOST_THREADS)
         _whole("cache_size", settings["cache_size"], 0)
         _whole("batch_tokens", settings["batch_tokens"], 1)
         _seconds("deadline", settings["deadline"])
@@ -113,15 +116,27 @@ def _folder(kind: Kind, folder: object) -> Path:
         return BUNDLED / kind
     if not isinstance(folder, str | Path) or not str(folder):
         raise ConfigError(f"folder must be a path, got {type(folder).__name__}")
-    return Path(folder).resolve()
+    try:
+        return Path(folder).resolve()
+    except (ValueError, OSError, RuntimeError) as error:  # a NUL, half a character, links in a circle
+        raise ConfigError(f"folder must be a path, got a text that names none ({type(error).__name__})") from error
 
 
-def _whole(name: str, value: object, least: int) -> int:
+def _processors() -> int:
+    """Return how many this process may use, which in a container is fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _whole(name: str, value: object, least: int, most: int | None = None) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if most is not None and value > most:
+        raise ConfigError(f"{name} must be at most {most}, got {value!r}")
     return value
 
 
 def _seconds(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{name} must be seconds, 0 or more, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_DEADLINE:
+        raise ConfigError(f"{name} must be seconds, from 0 to {LONGEST_DEADLINE:g}, got {value!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +20,8 @@ Kind = Literal["entailer", "encoder"]
 FILES = ("model.onnx", "tokenizer.json")
 LABELS = ("supported", "contradicted", "neutral")
 LEAST_WINDOW = 16
+STEEPEST = 100
+"""Of a calibration: within it every finite logit gives a probability, and no calibration that helps comes near."""
 
 
 class ModelError(DirectorError):
@@ -47,6 +48,8 @@ class Manifest:
     labels: tuple[str, ...]
     """Of the model's outputs, in their order; empty for an encoder."""
     max_tokens: int
+    focus_tokens: int
+    """A pair longer than this is also judged on its premise's most telling sentences; 0 for never."""
     files: Mapping[str, str]
     """The SHA-256 of each file."""
     calibration: Calibration
@@ -59,7 +62,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
     raw = _bytes(folder, "manifest.json")
     try:
         said = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ModelError(f"{folder / 'manifest.json'} is not JSON; the file is damaged") from None
     if not isinstance(said, dict):
         raise ModelError(f"{folder / 'manifest.json'} must hold an object, got {type(said).__name__}")
@@ -74,6 +77,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
         license=found.text("license"),
         labels=found.labels() if is_entailer else (),
         max_tokens=found.max_tokens(),
+        focus_tokens=found.focus_tokens(),
         files=found.files(),
         calibration=found.calibration() if is_entailer else Calibration(),
         digest=hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest(),
@@ -115,6 +119,8 @@ class _Fields:
         value = self._said.get(field)
         if not isinstance(value, str) or not value:
             raise self.wrong(field, "a text", type(value).__name__)
+        if not value.isprintable():  # names stand in messages
+            raise self.wrong(field, "printable", ascii(value[:40]))
         return value
 
     def labels(self) -> tuple[str, ...]:
@@ -128,6 +134,12 @@ class _Fields:
         if not isinstance(value, int) or isinstance(value, bool) or value < LEAST_WINDOW:
             raise self.wrong("max_tokens", f"a whole number of at least {LEAST_WINDOW}", repr(value))
         return value
+
+    def focus_tokens(self) -> int:
+        value = self._said.get("focus_tokens", 0)
+        if not isinstance(value, int) or isinstance(value, bool) or not (value == 0 or value >= LEAST_WINDOW):
+            raise self.wrong("focus_tokens", f"0, or a whole number of at least {LEAST_WINDOW}", repr(value)[:40])
+        return min(value, self.max_tokens())
 
     def files(self) -> dict[str, str]:
         value = self._said.get("files")
@@ -144,12 +156,14 @@ class _Fields:
                 "calibration", "made of temperature and bias", f"also {', '.join(unknown)}; update director-ai"
             )
         temperature, bias = value.get("temperature", 1.0), value.get("bias", [0.0, 0.0, 0.0])
-        if not _is_finite(temperature) or temperature <= 0:
-            raise self.wrong("calibration.temperature", "a number above 0", repr(temperature))
-        if not isinstance(bias, list) or len(bias) != len(LABELS) or not all(map(_is_finite, bias)):
-            raise self.wrong("calibration.bias", f"{len(LABELS)} finite numbers", "something else")
+        if not _is_within(temperature, 1 / STEEPEST, STEEPEST):
+            raise self.wrong("calibration.temperature", f"a number from {1 / STEEPEST} to {STEEPEST}", "something else")
+        if not isinstance(bias, list) or len(bias) != len(LABELS):
+            raise self.wrong("calibration.bias", f"{len(LABELS)} numbers", "something else")
+        if not all(_is_within(value, -STEEPEST, STEEPEST) for value in bias):
+            raise self.wrong("calibration.bias", f"numbers from {-STEEPEST} to {STEEPEST}", "something else")
         return Calibration(temperature=float(temperature), bias=tuple(map(float, bias)))
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_within(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

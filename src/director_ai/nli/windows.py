@@ -5,6 +5,7 @@ one is whole in the next. A hypothesis that leaves the premise less than half th
 
 - Over the windows of the premise: the one that supports most decides, unless some window contradicts more strongly than
   any supports; then that one decides. Evidence stands in one place; the rest of a long text is silent about it.
+- Beside the windows, the most telling sentences of the premise are read as one text (`focus`); the mean of both counts.
 - Over the parts of the hypothesis: the whole is supported as little as its least supported part, and contradicted as
   much as its most contradicted one.
 """
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
 
     Words = Sequence[int] | NDArray[np.int32]
 
-__all__ = ["MOST_WINDOWS", "PairWindow", "Scores", "Span", "join_parts", "join_windows", "pair_windows", "spans"]
+__all__ = [
+    "MOST_WINDOWS",
+    "PairWindow",
+    "Scores",
+    "Span",
+    "join_parts",
+    "join_views",
+    "join_windows",
+    "pair_windows",
+    "spans",
+]
 
 MOST_WINDOWS = 65_536
 """Of one pair. Two long texts need the product of their windows: hours of work that nobody meant to ask for."""
@@ -97,6 +108,12 @@ def join_windows(windows: Iterable[Scores]) -> Scores:
     most_contradicting = max(found, key=lambda scores: scores.contradicted)
     contradicts = most_contradicting.contradicted > most_supporting.supported
     return most_contradicting if contradicts else most_supporting
+
+
+def join_views(windows: Scores, focused: Sequence[Scores]) -> Scores:
+    """Return the mean of what the windows said and of what the most telling sentences said, where they were read."""
+    views = [windows, *focused]
+    return Scores(*(sum(column) / len(views) for column in zip(*views, strict=True)))
 
 
 def join_parts(parts: Iterable[Scores]) -> Scores:
