@@ -24,12 +24,14 @@ def test_the_public_names_are_these() -> None:
         "ConfigError",
         "DirectorError",
         "EvidenceChunk",
+        "GroundTruthStore",
         "HaltEvidence",
         "ReviewResult",
         "SafetyEvent",
         "StreamSession",
         "StreamingKernel",
         "TokenEvent",
+        "VectorGroundTruthStore",
         "split_clauses",
     ]
     for name in director_ai.__all__:
@@ -75,5 +77,5 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
 def test_no_dependency_is_heavy_or_copyleft() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = sorted(requirement.split(">=")[0] for requirement in project["dependencies"])
-    assert names == ["anyio", "numpy", "onnxruntime", "regex", "rich", "tokenizers", "typer"]
+    assert names == ["anyio", "markdown-it-py", "numpy", "onnxruntime", "regex", "rich", "tokenizers", "typer"]
     assert project["license"] == "Apache-2.0"

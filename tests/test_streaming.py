@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import Driver
 from director_ai import AsyncStreamingKernel, ConfigError, StreamingKernel, StreamSession
 from director_ai.core.runtime.intake import TokenIntake
 from director_ai.core.safety_event import validate_safety_event
@@ -23,6 +22,7 @@ from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidenc
 from director_ai.errors import UnknownOption
 from director_ai.profiles import PROFILES
 from director_ai.testing import ManualClock, ScriptedReviewer, ScriptedScorer, ScriptedTokens
+from drivers import Driver
 
 CALM: dict[str, Any] = {"window_threshold": 0.0, "trend_threshold": 1.0}
 FACTS = {"kb:refund": ("Refunds are available within 30 days.", 0.9), "kb:shop": ("The shop opens at nine.", 0.1)}

@@ -11,11 +11,11 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from conftest import Driver
 from director_ai import AsyncStreamingKernel, ConfigError, StreamingKernel
 from director_ai.core.runtime.structured_recovery import StructuredRecoveryConfig
 from director_ai.errors import UnknownOption
 from director_ai.testing import ScriptedScorer, ScriptedTokens
+from drivers import Driver
 
 
 class Hostile(str):

@@ -14,11 +14,11 @@ import anyio
 import pytest
 import trio
 
-from conftest import Driver
 from director_ai import AsyncStreamingKernel, StreamingKernel, StreamSession
 from director_ai.core.safety_event import validate_safety_event
 from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
 from director_ai.testing import FAULTS, ScriptedScorer, ScriptedTokens, make_fault
+from drivers import Driver
 
 LIMIT = 0.25
 SLACK = 0.25

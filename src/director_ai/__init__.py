@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from director_ai.core.segment import ClauseSegmenter, split_clauses
     from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
     from director_ai.errors import ConfigError, DirectorError
+    from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
     from director_ai.streaming import AsyncStreamingKernel, StreamingKernel
 
 __version__ = "0.1.0"
@@ -25,12 +26,14 @@ __all__ = [
     "ConfigError",
     "DirectorError",
     "EvidenceChunk",
+    "GroundTruthStore",
     "HaltEvidence",
     "ReviewResult",
     "SafetyEvent",
     "StreamSession",
     "StreamingKernel",
     "TokenEvent",
+    "VectorGroundTruthStore",
     "split_clauses",
 ]
 
@@ -41,12 +44,14 @@ _HOMES = {
     "ConfigError": "errors",
     "DirectorError": "errors",
     "EvidenceChunk": "core.types",
+    "GroundTruthStore": "knowledge.store",
     "HaltEvidence": "core.types",
     "ReviewResult": "core.types",
     "SafetyEvent": "core.safety_event",
     "StreamSession": "core.runtime.session",
     "StreamingKernel": "streaming",
     "TokenEvent": "core.runtime.session",
+    "VectorGroundTruthStore": "knowledge.store",
     "split_clauses": "core.segment",
 }
 

@@ -11,6 +11,7 @@ import typer
 
 from director_ai import __version__
 from director_ai.cli.demo import demo
+from director_ai.cli.facts import facts_app
 from director_ai.cli.schema import schema
 from director_ai.errors import DirectorError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(schema)
+app.add_typer(facts_app, name="facts")
 
 
 def _show_version(wanted: bool) -> None:
