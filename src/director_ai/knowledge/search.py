@@ -6,7 +6,7 @@ import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -55,13 +55,31 @@ class Hit:
     distance: float
 
 
+class _Living(NamedTuple):
+    """The facts of a scope that live at a revision, how many they are, and of how many words."""
+
+    lives: np.ndarray
+    facts: int
+    words: int
+
+
 class _Scope:
     """What search knows of a tenant's facts without reading them, as of a revision of that tenant."""
 
-    __slots__ = ("changed", "rows")
+    __slots__ = ("_living", "changed", "rows")
 
     def __init__(self, changed: int, rows: Rows) -> None:
         self.changed, self.rows = changed, rows
+        self._living: tuple[int, _Living] | None = None
+
+    def living(self, at: int) -> _Living:
+        """Return which facts live at a revision; the last answer is kept, for a stream asks at the same one."""
+        known = self._living
+        if known is None or known[0] != at:
+            lives = (self.rows.born <= at) & (self.rows.died > at)
+            known = at, _Living(lives, int(lives.sum()), int(self.rows.words[lives].sum()))
+            self._living = known
+        return known[1]
 
 
 class Search:
@@ -170,8 +188,9 @@ class _Asked:
         self._tables, self._scopes, self._at = search.tables, scopes, at
         self._terms = list(dict.fromkeys(terms_of(question.text)))[-MOST_TERMS:]
         self._vector: Vectors | None = None
-        self._lives = {name: (scope.rows.born <= at) & (scope.rows.died > at) for name, scope in scopes.items()}
-        self._count = sum(int(lives.sum()) for lives in self._lives.values())
+        self._near: dict[Place, float] = {}
+        self._living = {name: scope.living(at) for name, scope in scopes.items()}
+        self._count = sum(living.facts for living in self._living.values())
         self._worth: dict[str, float] = {}
         self.rankings: list[tuple[list[Place], float]] = [(self._by_words(), WORDS_WEIGHT * self._weight)]
 
@@ -183,6 +202,7 @@ class _Asked:
             for name in self._scopes
             for row, cosine in self._tables.nearest(name, vector, CANDIDATES, self._at)
         ]
+        self._near = {(name, row): cosine for cosine, name, row in found}
         found.sort(key=lambda each: (-each[0], *each[1:]))
         self.rankings.append(([(name, row) for _, name, row in found[:CANDIDATES]], self._weight))
 
@@ -190,11 +210,13 @@ class _Asked:
         """Return how near each of these facts is to the question."""
         if self._vector is None:
             return {}
-        return {
-            (tenant, row): cosine
-            for tenant, rows in by_tenant.items()
-            for row, cosine in self._tables.similarity(tenant, rows, self._vector).items()
-        }
+        found = dict(self._near)
+        for tenant, rows in by_tenant.items():
+            others = [row for row in rows if (tenant, row) not in found]
+            if others:
+                said = self._tables.similarity(tenant, others, self._vector)
+                found |= {(tenant, row): cosine for row, cosine in said.items()}
+        return found
 
     def relevance(self, held: frozenset[str], cosine: float | None) -> float:
         """Return from 0 to 1 how much a fact has to do with the question: by its words or, if more, its meaning."""
@@ -205,11 +227,9 @@ class _Asked:
 
     def _by_words(self) -> list[Place]:
         """Rank by BM25 within the scopes that are read: other tenants' facts change nothing."""
-        marks = [repeated(term, times) for term in self._terms for times in REPEATED]
-        found = {name: self._tables.postings(name, [*self._terms, *marks], COMMON) for name in self._scopes}
+        found = {name: self._postings(name) for name in self._scopes}
         scores = {name: np.zeros(len(scope.rows.ids)) for name, scope in self._scopes.items()}
-        words = sum(int(scope.rows.words[self._lives[name]].sum()) for name, scope in self._scopes.items())
-        usual = words / self._count if self._count else 1.0
+        usual = sum(living.words for living in self._living.values()) / self._count if self._count else 1.0
         common: list[str] = []
         for term in self._terms:
             rows = {name: self._alive(name, found[name].get(term)) for name in self._scopes}
@@ -228,6 +248,13 @@ class _Asked:
             self._add(scores, self._with_all(common), 1.0, usual, 1)
         return self._best(scores)
 
+    def _postings(self, name: str) -> dict[str, Numbers]:
+        """Return the rows of a scope that hold each term, and of the terms that tell much those that repeat it."""
+        found = self._tables.postings(name, self._terms, COMMON)
+        rare = [term for term, rows in found.items() if 0 < len(rows) <= COMMON]
+        marks = [repeated(term, times) for term in rare for times in REPEATED]
+        return found | self._tables.postings(name, marks, COMMON) if marks else found
+
     def _with_all(self, terms: Sequence[str]) -> dict[str, Numbers]:
         """Return the facts that hold all terms, or as many of them as any do: for questions of common words alone."""
         for number in range(len(terms), 0, -1):
@@ -244,7 +271,7 @@ class _Asked:
         if rows is None or not len(rows) or not len(known):
             return np.empty(0, np.int64)
         places: Numbers = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        return np.asarray(places[(known[places] == rows) & self._lives[name][places]])
+        return np.asarray(places[(known[places] == rows) & self._living[name].lives[places]])
 
     def _add(
         self, scores: dict[str, np.ndarray], rows: dict[str, Numbers], worth: float, usual: float, times: int
@@ -258,8 +285,7 @@ class _Asked:
     def _best(self, scores: dict[str, np.ndarray]) -> list[Place]:
         found: list[tuple[float, str, int]] = []
         for name, score in scores.items():
-            wanted = min(CANDIDATES, int((score > 0).sum()))
-            if wanted:
-                places = np.argpartition(-score, wanted - 1)[:wanted]
-                found += [(-float(score[p]), name, int(self._scopes[name].rows.ids[p])) for p in places]
+            places = np.flatnonzero(score > 0)
+            places = places[np.argsort(-score[places], kind="stable")[:CANDIDATES]]  # of equals, those that came first
+            found += [(-float(score[p]), name, int(self._scopes[name].rows.ids[p])) for p in places]
         return [(name, row) for _, name, row in sorted(found)[:CANDIDATES]]
