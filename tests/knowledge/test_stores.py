@@ -6,7 +6,9 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from director_ai import EvidenceChunk, GroundTruthStore, VectorGroundTruthStore
@@ -182,6 +184,65 @@ def test_facts_that_contradict_each_other_are_reported(store: GroundTruthStore) 
     assert conflict.kinds == ("duration",)
     assert list(store.conflicts()) == []
     assert list(store.conflicts("acme", ["another"])) == []
+
+
+CONSISTENT = {
+    "two shops": ("The shop in Basel opens at nine.", "The shop in Bern opens at ten."),
+    "two products": ("The warranty of the kettle lasts two years.", "The warranty of the toaster lasts three years."),
+    "two prices": ("The kettle costs 39 dollars.", "The iron costs 59 dollars."),
+    "the same in other words": ("The warranty lasts two years.", "The warranty lasts 24 months."),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), CONSISTENT.values(), ids=CONSISTENT)
+def test_facts_about_two_things_contradict_nothing(one: str, other: str) -> None:
+    assert list(VectorGroundTruthStore(facts={"one": one, "other": other}).conflicts()) == []
+
+
+CONTRADICTORY = {
+    "a negation": ("Dogs are allowed in the shop.", "Dogs are not allowed in the shop."),
+    "an opposite": ("The museum is open on Mondays.", "The museum is closed on Mondays."),
+    "a name": ("The director of the museum is Jane Doe.", "The director of the museum is John Smith."),
+    "a number": ("The branch in Basel has 12 employees.", "The branch in Basel has 14 employees."),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), CONTRADICTORY.values(), ids=CONTRADICTORY)
+def test_facts_about_one_thing_contradict_each_other(one: str, other: str) -> None:
+    assert len(list(VectorGroundTruthStore(facts={"one": one, "other": other}).conflicts())) == 1
+
+
+def test_an_update_keeps_where_the_fact_came_from(words: GroundTruthStore) -> None:
+    words.add("refund", REFUND, source="terms.md")
+    words.update("refund", "No refunds.")
+    assert words.get("refund").source == "terms.md"  # type: ignore[union-attr]
+
+
+def test_what_is_known_already_is_not_embedded_again() -> None:
+    class Counting:
+        digest = "counting"
+        texts: ClassVar[list[str]] = []
+
+        def encode(self, texts: list[str]) -> Any:
+            self.texts += texts
+            return np.eye(384, dtype=np.float32)[[len(text) % 384 for text in texts]]
+
+    store = VectorGroundTruthStore(encoder=Counting(), facts={"a": "One fact.", "b": "Another fact."})
+    store.add_many({"a": "One fact.", "b": "Another fact.", "c": "A third fact."})
+    store.add_many({"d": "A fourth fact."}, dry_run=True)
+    assert Counting.texts == ["One fact.", "Another fact.", "A third fact."]
+
+
+def test_one_shared_word_makes_nothing_relevant() -> None:
+    store = VectorGroundTruthStore(
+        facts={"refund": "Refunds are paid to the original means of payment.", "museum": MUSEUM}
+    )
+    assert store.retrieve_context("What is the meaning of life?") == ""
+
+
+def test_clauses_before_are_a_list() -> None:
+    with pytest.raises(ConfigError, match="list of clauses"):
+        GroundTruthStore().evidence_for("It opens.", preceding="What about the zoo?")
 
 
 def test_where_a_fact_comes_from_is_kept(words: GroundTruthStore) -> None:
@@ -455,7 +516,7 @@ def test_a_closed_store_says_so(store: GroundTruthStore) -> None:
         store.add("refund", REFUND)
 
 
-@pytest.mark.parametrize("place", ["", " ", "a\0b", None, 7, Path("x")], ids=repr)
+@pytest.mark.parametrize("place", ["", " ", "a\0b", None, 7, b"x"], ids=repr)
 def test_a_place_that_is_none_is_refused(place: object) -> None:
     with pytest.raises(ConfigError, match="a knowledge base is a path"):
         GroundTruthStore(place)  # type: ignore[arg-type]

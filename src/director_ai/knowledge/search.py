@@ -219,11 +219,13 @@ class _Asked:
         return found
 
     def relevance(self, held: frozenset[str], cosine: float | None) -> float:
-        """Return from 0 to 1 how much a fact has to do with the question: by its words or, if more, its meaning."""
+        """Return from 0 to 1 how much a fact has to do with the question, by its words and its meaning."""
         total = math.fsum(self._worth.values())
         by_words = math.fsum(worth for term, worth in self._worth.items() if term in held) / total if total else 0.0
-        by_meaning = 0.0 if cosine is None else (cosine - UNRELATED) / (CERTAIN - UNRELATED)
-        return min(1.0, max(by_words, by_meaning, 0.0))
+        if cosine is None:
+            return by_words
+        by_meaning = min(1.0, max(0.0, (cosine - UNRELATED) / (CERTAIN - UNRELATED)))
+        return max(by_meaning, (by_words + by_meaning) / 2)  # one shared word alone makes nothing relevant
 
     def _by_words(self) -> list[Place]:
         """Rank by BM25 within the scopes that are read: other tenants' facts change nothing."""

@@ -7,6 +7,7 @@ implementation over tables (`FactTables`) in memory, in an SQLite file or in Pos
 from __future__ import annotations
 
 import itertools
+import os
 from typing import TYPE_CHECKING, Any, Self
 
 from director_ai.core.evidence import Question, questions_of
@@ -55,6 +56,8 @@ class KnowledgeView:
         self, clause: str, *, prompt: str = "", preceding: Sequence[str] = (), top_k: int = 3, tenant_id: str = ""
     ) -> list[EvidenceChunk]:
         """Return what bears on a clause, found with the prompt and the clauses before it as context."""
+        if isinstance(preceding, str):
+            raise ConfigError("preceding must be a list of clauses, got one text")
         asked = questions_of(
             checked_query(clause), prompt=checked_query(prompt), preceding=[checked_query(part) for part in preceding]
         )
@@ -92,13 +95,17 @@ class GroundTruthStore(KnowledgeView):
     """Facts found by their words: in memory, at a path in a file, at a `postgresql://` URL in a server."""
 
     def __init__(
-        self, path_or_url: str = ":memory:", *, facts: Mapping[str, str] | None = None, floor: float | None = None
+        self,
+        path_or_url: str | os.PathLike[str] = ":memory:",
+        *,
+        facts: Mapping[str, str] | None = None,
+        floor: float | None = None,
     ) -> None:
         self._open(path_or_url, None, floor)
         if facts:
             self.add_many(facts)
 
-    def _open(self, path_or_url: str, embedder: Embedder | None, floor: float | None) -> None:
+    def _open(self, path_or_url: str | os.PathLike[str], embedder: Embedder | None, floor: float | None) -> None:
         self._embedder = embedder
         tables = open_tables(path_or_url, embedder.digest if embedder else "")
         super().__init__(Search(tables, embedder, floor), None)
@@ -114,9 +121,11 @@ class GroundTruthStore(KnowledgeView):
 
     def update(self, key: str, fact: str, tenant_id: str = "", *, source: str = "", added_by: str = "") -> Loaded:
         """Give a known key another fact; the one before stays as an earlier version."""
-        if self.get(key, tenant_id) is None:
+        known = self.get(key, tenant_id)
+        if known is None:
             raise KnowledgeError("there is no fact under this key in this scope; add() makes one")
-        entry = Entry(key=key, text=fact, tenant_id=tenant_id, source=source, added_by=added_by)
+        place = {"source": source} if source else {"source": known.source, "start": known.start, "end": known.end}
+        entry = Entry(key=key, text=fact, tenant_id=tenant_id, added_by=added_by, **place)
         return self.add_many([entry], replace=True)
 
     def remove(self, key: str, tenant_id: str = "") -> bool:
@@ -141,19 +150,29 @@ class GroundTruthStore(KnowledgeView):
         nothing. `progress` is told how many facts are ready to be stored.
         """
         scope = check_identifier("tenant_id", tenant_id)
-        changes = itertools.chain(self._changes(in_batches(facts, scope, added_by), progress), _ends(remove, scope))
+        batches = in_batches(facts, scope, added_by)
+        embedder = None if dry_run else self._embedder
+        changes = itertools.chain(self._changes(batches, embedder, progress), _ends(remove, scope))
         return self.tables.apply(changes, now=utc_now(), replace=replace, dry_run=dry_run)
 
     def _changes(
-        self, batches: Iterable[list[Entry]], progress: Callable[[int], None] | None
+        self, batches: Iterable[list[Entry]], embedder: Embedder | None, progress: Callable[[int], None] | None
     ) -> Iterator[Sequence[Change]]:
         done = 0
         for batch in batches:
-            vectors = self._embedder.facts([entry.text for entry in batch]) if self._embedder else [None] * len(batch)
-            yield [change_of(entry, vector) for entry, vector in zip(batch, vectors, strict=True)]
+            new = [entry for entry in batch if embedder and not self._is_known(entry)]
+            vectors = (
+                dict(zip(map(id, new), embedder.facts([entry.text for entry in new]), strict=True)) if embedder else {}
+            )
+            yield [change_of(entry, vectors.get(id(entry))) for entry in batch]
             done += len(batch)
             if progress:
                 progress(done)
+
+    def _is_known(self, entry: Entry) -> bool:
+        """Whether this very text stands under the key now: then its vectors are there already."""
+        known = self.get(entry.key, entry.tenant_id) if self.tables.changed(entry.tenant_id) else None
+        return known is not None and known.text == entry.text and known.source == entry.source
 
     def at(self, revision: int | None = None) -> KnowledgeView:
         """Return the knowledge base as of a revision, by default the present one, to read from while it changes."""
@@ -190,7 +209,7 @@ class VectorGroundTruthStore(GroundTruthStore):
 
     def __init__(
         self,
-        path_or_url: str = ":memory:",
+        path_or_url: str | os.PathLike[str] = ":memory:",
         *,
         facts: Mapping[str, str] | None = None,
         floor: float | None = None,
@@ -221,8 +240,9 @@ def _ends(keys: Iterable[str], tenant_id: str) -> Iterator[Sequence[Change]]:
     yield [Change(tenant_id=tenant_id, key=checked_key(key), text=None) for key in keys]
 
 
-def open_tables(path_or_url: str, encoder: str) -> FactTables:
+def open_tables(path_or_url: str | os.PathLike[str], encoder: str) -> FactTables:
     """Return the tables that a path, a URL or `:memory:` names."""
+    path_or_url = os.fspath(path_or_url) if isinstance(path_or_url, os.PathLike) else path_or_url
     if not isinstance(path_or_url, str) or not path_or_url.strip() or "\0" in path_or_url:
         raise ConfigError("a knowledge base is a path, a postgresql:// URL, or ':memory:'")
     if path_or_url.startswith(("postgresql://", "postgres://")):
