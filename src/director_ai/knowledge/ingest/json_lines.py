@@ -35,11 +35,10 @@ def _passage(origin: Origin, line: str, number: int, offset: int) -> Passage:
     try:
         record = _parsed(line)
         text = _text(record, ("fact", "text"), is_needed=True)
-        key = _text(record, ("key",))
-        own = "" if key else _text(record, ("id",))
+        key = _text(record, ("key", "id"))
         start, end = _span(record) or (offset, offset + len(line.rstrip()))
         return Passage(
-            key=key or f"{origin.source}#{own or number}",  # an id is unique in its file alone
+            key=key or f"{origin.source}#{number}",
             text=text,
             source=_text(record, ("source",)) or origin.source,
             start=start,
