@@ -98,6 +98,7 @@ def test_the_same_fact_again_changes_nothing_and_another_needs_replace(facts: Fa
     assert "unchanged" in facts.add("refunds", REFUNDS).out
     refused = facts.run("add", "refunds", "Refunds take 14 days.", "--words")
     assert (refused.code, refused.out) == (2, "")
+    assert "the key 'refunds' already stands" in refused.err
     assert "--replace" in refused.err
     assert "updated" in facts.add("refunds", "Refunds take 14 days.", "--replace").out
     versions = facts.done("history", "refunds", "--json").records
@@ -122,6 +123,10 @@ def test_a_tenants_facts_are_its_own(facts: Facts) -> None:
     other = facts.done("search", "When does the shop open?", "--words", "--json", "--tenant", "bolt").records
     assert [each["text"] for each in other] == ["The shop opens at nine."]
     assert facts.run("remove", "hours", "--tenant", "bolt").code == 1
+    shown = facts.done("search", "When does the shop open?", "--words", "--tenant", "acme").out.splitlines()
+    assert ["(shared)" in line for line in shown if "nine" in line or "ten" in line].count(True) == 1
+    assert all("(shared)" in line for line in shown if "nine" in line)
+    assert "(shared)" not in facts.done("search", "When does the shop open?", "--words").out
 
 
 def test_search_shows_distance_key_source_and_text(facts: Facts) -> None:
@@ -192,6 +197,18 @@ def test_a_list_for_people_is_cut_and_says_so(facts: Facts) -> None:
     assert facts.done("list", "--tenant", "nobody").out == ""
 
 
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_a_list_of_long_texts_shows_every_key_and_source(facts: Facts, columns: int) -> None:
+    facts.add("refunds", "Refunds are available. " * 20, "--source", "policy.md")
+    facts.add(f"hours-{'x' * 60}-end", "The shop opens at nine. " * 20, "--source", "hours.md")
+    lines = facts.done("list", env={"COLUMNS": str(columns)}).out.splitlines()
+    assert lines[0].split() == ["key", "source", "text"]
+    assert lines[1].split()[:3] == ["refunds", "policy.md", "Refunds"]
+    assert lines[1].rstrip().endswith("…")
+    assert "".join(line.split()[0] for line in lines[2:] if line.strip()) == f"hours-{'x' * 60}-end"
+    assert max(map(len, lines)) <= columns
+
+
 def test_nothing_in_a_fact_steers_the_terminal(facts: Facts) -> None:
     facts.add("x", HOSTILE, "--source", HOSTILE)
     facts.add("y", HOSTILE.replace("red", "30 days"), "--by", HOSTILE)
@@ -251,9 +268,75 @@ def test_what_a_document_no_longer_says_is_removed_with_replace(facts: Facts) ->
     would = ran.records[0]
     assert len(would["removed"]) == 2
     assert len(facts.done("list", "--json").records) == 3
-    assert "--replace removes them" in facts.done("ingest", name, "--words").err
+    refused = facts.run("ingest", name, "--words")
+    assert (refused.code, refused.out) == (2, "")
+    assert "give --replace" in refused.err
+    assert len(facts.done("list", "--json").records) == 3, "old and new do not stand side by side"
     facts.done("ingest", name, "--words", "--replace")
     assert {each["text"] for each in facts.done("list", "--json").records} == {"Not from a document.", "New.", REFUNDS}
+
+
+EDITS = {
+    "all of it moved": f"New.\n\n{REFUNDS}\n\nReturns are free.\n",
+    "its end is gone": f"{REFUNDS}\n",
+    "other words in the same place": f"{REFUNDS}\n\nReturns are dear.\n",
+    "all of it is gone": "",
+}
+
+
+@pytest.mark.parametrize("edited", EDITS.values(), ids=EDITS.keys())
+def test_a_document_that_has_changed_needs_replace(facts: Facts, edited: str) -> None:
+    facts.file("kb/policy.md", f"{REFUNDS}\n\nReturns are free.\n")
+    facts.add("own", "Not from the document.", "--source", "policy.md")
+    facts.done("ingest", "kb", "--words")
+    facts.done("ingest", "kb", "--words")
+    before = facts.done("list", "--json").out
+    facts.file("kb/policy.md", edited)
+    facts.file("kb/a-new-one.md", "The shop opens at nine.")
+    ran = facts.run("ingest", "kb", "--words")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the document 'policy.md' has changed; give --replace to let it take the place of what it said" in ran.err
+    dry = facts.done("ingest", "kb", "--words", "--dry-run", "--json")
+    (would,) = dry.records
+    assert would["stale"]
+    assert would["removed"] == []
+    assert "without --replace nothing is stored" in dry.err
+    assert facts.done("list", "--json").out == before
+    (did,) = facts.done("ingest", "kb", "--words", "--replace", "--json").records
+    assert set(would["stale"]) == {*did["removed"], *did["updated"]}
+    assert did["stale"] == []
+    said = edited + "The shop opens at nine. Not from the document."
+    assert all(each["text"] in said for each in facts.done("list", "--json").records)
+
+
+def test_rows_without_a_key_of_their_own_are_told_apart_by_their_file(facts: Facts) -> None:
+    facts.file("kb/a.csv", "id,fact\n1,The shop opens at nine.\n")
+    facts.file("kb/b.jsonl", '{"id": 1, "text": "Returns are free."}\n')
+    facts.done("ingest", "kb", "--words")
+    assert [each["key"] for each in facts.done("list", "--json").records] == ["a.csv#1", "b.jsonl#1"]
+
+
+@pytest.mark.parametrize("more", [[], ["--replace"], ["--dry-run"]], ids=["plain", "replace", "dry run"])
+def test_one_key_twice_in_a_load_is_refused(facts: Facts, more: list[str]) -> None:
+    facts.file("kb/a.csv", "key,fact\nhours,The shop opens at nine.\n")
+    facts.file("kb/b.jsonl", '{"text": "Returns are free."}\n{"key": "hours", "text": "The shop opens at ten."}\n')
+    ran = facts.run("ingest", "kb", "--words", *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert "'b.jsonl', line 2: an earlier fact of this load has the same key" in ran.err
+    assert not facts.store.exists() or facts.done("list", "--json").out == ""
+
+
+def test_a_link_to_outside_the_folder_is_not_followed(facts: Facts) -> None:
+    facts.file("secret.txt", "The safe opens with 7431.")
+    facts.file("kb/hours.txt", "The shop opens at nine.")
+    links = {"out.txt": "../secret.txt", "in.txt": "hours.txt", "round.txt": "round.txt", "broken.txt": "nowhere.txt"}
+    for name, target in links.items():
+        (facts.folder / "kb" / name).symlink_to(target)
+    (report,) = facts.done("ingest", "kb", "--words", "--json").records
+    reasons = {each["file"]: each["reason"] for each in report["skipped"]}
+    assert reasons["out.txt"] == "is a link to outside the folder"
+    assert reasons.keys() == {"out.txt", "round.txt", "broken.txt"}
+    assert {each["source"] for each in facts.done("list", "--json").records} == {"hours.txt", "in.txt"}
 
 
 def test_one_bad_file_that_was_named_and_nothing_is_stored(facts: Facts) -> None:
@@ -267,7 +350,11 @@ def test_one_bad_file_that_was_named_and_nothing_is_stored(facts: Facts) -> None
 def test_a_folder_without_documents_is_nothing_found(facts: Facts) -> None:
     facts.file("kb/logo.png", b"\x89PNG")
     ran = facts.run("ingest", "kb", "--words", "--json")
-    assert (ran.code, ran.records[0]["files"]) == (1, 0)
+    assert (ran.code, ran.records[0]["files"], ran.records[0]["added"]) == (1, 0, [])
+    (facts.folder / "emptydir").mkdir()
+    ran = facts.run("ingest", "emptydir")
+    assert (ran.code, ran.out, ran.err) == (1, "", "no documents in 'emptydir'\n")
+    assert not facts.store.exists()
 
 
 def test_documents_of_one_name_are_told_apart_by_a_prefix(facts: Facts) -> None:
@@ -314,6 +401,20 @@ def test_an_export_goes_to_a_file_and_into_another_store(facts: Facts) -> None:
         )
         assert before == after
     assert sorted(path.name for path in facts.folder.glob("*.part")) == []
+
+
+def test_an_export_holds_all_tenants_or_says_that_it_does_not(facts: Facts) -> None:
+    for tenant in ("", "acme", "bolt", "gone"):
+        facts.add("hours", f"The shop opens at {len(tenant)}.", "--tenant", tenant)
+    facts.done("remove", "hours", "--tenant", "gone")
+    for to in ("-", "x.jsonl"):
+        assert "The facts of 2 tenants were not exported; --all-tenants" in facts.done("export", to).err
+        assert facts.done("export", to, "--tenant", "acme").err == ""
+        assert facts.done("export", to, "--all-tenants").err == ""
+    facts.done("import", "x.jsonl", "--words", "--store", "other.db")
+    for tenant in ("", "acme", "bolt"):
+        (record,) = facts.done("list", "--json", "--store", "other.db", "--tenant", tenant).records
+        assert (record["text"], record.get("tenant_id", "")) == (f"The shop opens at {len(tenant)}.", tenant)
 
 
 def test_an_export_flows_through_pipes(facts: Facts) -> None:
@@ -402,6 +503,9 @@ BAD: dict[str, tuple[list[str], str]] = {
     "ingesting what is not UTF-8": (["ingest", "latin.txt", "--words"], "not UTF-8"),
     "ingesting what is no document": (["ingest", "else.db", "--words"], "unknown suffix"),
     "ingesting a format that is none": (["ingest", "text.txt", "--words", "--format", "tex"], "did you mean 'text'"),
+    "ingesting a folder as a format that is none": (["ingest", ".", "--words", "--format", "foo"], "format 'foo'"),
+    "ingesting a table without names": (["ingest", "bare.csv", "--words"], "looks like data"),
+    "exporting one tenant and all": (["export", "--tenant", "acme", "--all-tenants"], "one of the two"),
     "exporting into a folder": (["export", "."], "is a folder"),
     "exporting into a folder that is not there": (["export", "no/x.jsonl"], "cannot be written (No such file"),
     "exporting into a folder that takes no files": (["export", "/proc/x.jsonl"], "cannot be written"),
@@ -417,6 +521,7 @@ def test_bad_input_gets_a_sentence_and_exit_status_2(facts: Facts, arguments: li
     facts.add("known", "Known to acme.", "--tenant", "acme")
     facts.file("text.txt", "Just text. " * 200)
     facts.file("empty.txt", "")
+    facts.file("bare.csv", "tea,5\n")
     facts.file("latin.txt", "Café".encode("latin-1"))
     header = '{"director_ai": "facts", "format": 1}\n'
     facts.file("latin.jsonl", header.encode() + b'{"key": "caf\xe9"}')

@@ -98,6 +98,21 @@ def test_the_file_says_what_it_is_and_leaves_out_what_is_empty() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("versions", [False, True], ids=["the present", "all versions"])
+def test_all_tenants_go_into_one_file_with_one_header(versions: bool) -> None:
+    with GroundTruthStore(facts={"a": "One."}) as store:
+        store.add("a", "Two.", "acme")
+        store.add("b", "Three.", "bolt")
+        text = exported(store, all_tenants=True, versions=versions)
+        assert text.count("director_ai") == 1
+        assert len(text.splitlines()) == 4
+        with imported(text) as other:
+            for tenant in ("", "acme", "bolt"):
+                assert provenance(other, tenant) == provenance(store, tenant)
+        with pytest.raises(ConfigError, match="one of the two"):
+            exported(store, "acme", all_tenants=True)
+
+
 class Meddling(io.StringIO):
     """Whatever is written to it, the store has changed meanwhile."""
 

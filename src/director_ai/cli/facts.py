@@ -76,7 +76,7 @@ def add_fact(  # noqa: PLR0913, PLR0917 - the options of a command
         with opened_text("-") as stream:
             text = stream.read().strip()
     entry = Entry(key=key, text=text, tenant_id=tenant, source=source, added_by=by or login_name())
-    with opened_store(store, words=words, makes=True, dry_run=dry_run) as base:
+    with opened_store(store, words=words, makes=True, dry_run=dry_run, key=key) as base:
         loaded = base.add_many([entry], replace=replace, dry_run=dry_run)
         report = changes(loaded, dry_run=dry_run)
         new = [*loaded.added, *loaded.updated] if conflicts and not dry_run else []
@@ -136,7 +136,7 @@ def search_facts(
     if as_json:
         write_json(_hit(fact, distance) for fact, distance in hits)
     elif hits:
-        hits_table(hits)
+        hits_table(hits, tenant)
     else:
         say("nothing relevant")
     if not hits:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from director_ai.errors import ConfigError, DirectorError
+from director_ai.errors import ConfigError, DirectorError, UnknownOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,20 +32,27 @@ class Documents:
     """Files and folders to read, in the order of their names, and what came of it so far."""
 
     def __init__(self, paths: Sequence[str], *, prefix: str, sentences: int, by: str, kind: str | None) -> None:
+        from director_ai.knowledge.ingest import FORMATS  # noqa: PLC0415 - keeps `--help` quick
+
+        if kind is not None and kind not in FORMATS:
+            raise UnknownOption("format", kind, FORMATS)
         self._prefix, self._sentences, self._by, self._kind = prefix, sentences, by, kind
         self.skipped: list[dict[str, str]] = []
         self.files = 0
         self.passages = 0
         self.read = 0
         """Bytes."""
+        self.stale: list[str] = []
+        """Keys that a dry run would need `--replace` for."""
         self._sources: set[str] = set()
-        self._keys: set[str] = set()
+        self._said: dict[str, int] = {}  # by key, the hash of the fact: a long table would not fit into memory
         found = sorted(document for path in paths for document in self._documents(path))
         for one, other in pairwise(found):
             if one.source == other.source:
                 raise ConfigError(f"two files would be called {one.source!r}; ingest them one by one, with --source")
         self._open = [(document, passages) for document in found if (passages := self._opened(document))]
         self.size = sum(document.size for document, _ in self._open)
+        self.is_empty = not self._open
 
     def entries(self) -> Iterator[Entry]:
         """Yield the passages of all documents as facts."""
@@ -58,12 +65,12 @@ class Documents:
             count = 0
             for passage in found:
                 count += 1
-                self._sources.add(passage.source)
-                self._keys.add(passage.key)
+                self._note(document, passage)
                 yield Entry(
                     key=passage.key, text=passage.text, source=passage.source, start=passage.start, end=passage.end,
                     added_by=self._by,
                 )  # fmt: skip
+            self._sources.add(document.source)
             self.read += document.size
             self.passages += count
             if count:
@@ -71,11 +78,37 @@ class Documents:
             else:
                 self.skipped.append({"file": document.source, "reason": "has no text"})
 
-    def stale(self, store: GroundTruthStore, tenant_id: str) -> Iterator[str]:
-        """Yield the keys of facts that came from these documents and stand in them no longer, once all are read."""
+    def outdated(
+        self, store: GroundTruthStore, tenant_id: str, *, replace: bool, dry_run: bool = False
+    ) -> Iterator[str]:
+        """Yield the keys to remove, once all is read: of facts that these documents said before and say no longer.
+
+        Without `replace` the first of them ends the load, since old and new would both be evidence; a dry run notes it.
+        """
         for fact in store.facts(tenant_id):
-            if fact.source in self._sources and fact.key not in self._keys:
-                yield fact.key
+            if fact.start is None or not {fact.source, fact.key.rpartition("#")[0]} & self._sources:
+                continue  # from elsewhere, or not from a document at all
+            is_said = fact.key in self._said
+            if is_said and self._said[fact.key] == hash((fact.text, fact.source, fact.start, fact.end)):
+                continue
+            if replace:
+                if not is_said:
+                    yield fact.key
+            elif dry_run:
+                self.stale.append(fact.key)
+            else:
+                raise ConfigError(
+                    f"the document {fact.source!r} has changed; "
+                    "give --replace to let it take the place of what it said before"
+                )
+
+    def _note(self, document: _Document, passage: Passage) -> None:
+        if passage.key in self._said:
+            raise ConfigError(
+                f"{document.source!r}, {passage.locator}: an earlier fact of this load has the same key; "
+                "give each its own"
+            )
+        self._said[passage.key] = hash((passage.text, passage.source, passage.start, passage.end))
 
     def _documents(self, name: str) -> Iterator[_Document]:
         if "\0" in name:
@@ -83,13 +116,21 @@ class Documents:
         top = Path(name)
         try:
             if not top.is_dir():
-                yield _Document(self._prefix + top.name, top, top.stat().st_size, True)
+                yield _Document(self._called(top.name), top, top.stat().st_size, True)
                 return
             for path in _files_below(top):
-                source = self._prefix + PurePath(path.relative_to(top)).as_posix()
+                source = self._called(PurePath(path.relative_to(top)).as_posix())
+                if path.is_symlink() and not _place(path).is_relative_to(_place(top)):
+                    self.skipped.append({"file": source, "reason": "is a link to outside the folder"})
+                    continue
                 yield _Document(source, path, path.lstat().st_size, False)
         except OSError as error:
             raise ConfigError(f"{name!r} cannot be read ({error.strerror or type(error).__name__})") from None
+
+    def _called(self, name: str) -> str:
+        from director_ai.knowledge.ingest.origin import clean  # noqa: PLC0415 - keeps `--help` quick
+
+        return clean(self._prefix + name).strip()
 
     def _opened(self, document: _Document) -> Iterator[Passage] | None:
         from director_ai.knowledge.ingest import read_passages  # noqa: PLC0415 - keeps `--help` quick
@@ -114,6 +155,11 @@ class Documents:
             raise error
         reason = str(error).removeprefix(f"{str(document.path)!r} ").partition(";")[0]
         self.skipped.append({"file": document.source, "reason": reason})
+
+
+def _place(path: Path) -> Path:
+    """Return where a path leads in the end; unlike `Path.resolve`, also for a link that leads to itself."""
+    return Path(os.path.realpath(path))
 
 
 def _files_below(top: Path) -> Iterator[Path]:

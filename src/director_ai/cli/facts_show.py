@@ -95,18 +95,22 @@ def facts_table(facts: Iterable[Fact], *, versions: bool = False) -> None:
         else:
             rows.add_row(shown(fact.key), shown(fact.source), shown(fact.text, one_line=True))
     if not versions:
-        rows.columns[-1].no_wrap, rows.columns[-1].overflow = True, "ellipsis"
+        key, source, text = rows.columns
+        key.max_width, source.max_width = console().width // 3, console().width // 4
+        rows.expand, text.ratio = True, 1  # the text takes the rest, so that it never takes all
+        text.no_wrap, text.overflow = True, "ellipsis"
     console().print(rows)
 
 
-def hits_table(hits: Sequence[tuple[Fact, float]]) -> None:
-    """Show what was found, the nearest first, each with its distance as a bar."""
+def hits_table(hits: Sequence[tuple[Fact, float]], tenant_id: str) -> None:
+    """Show what a tenant finds, the nearest first, each with its distance as a bar."""
     from rich.text import Text  # noqa: PLC0415 - as above
 
     rows = table("distance", "key", "source", "text")
     for fact, distance in hits:
         bar = Text(f"{distance:.2f} {'█' * round(distance * 10) or '·':<10}", "green" if distance < FAR else "yellow")
-        rows.add_row(bar, shown(fact.key), shown(fact.source), shown(fact.text))
+        whose = "" if fact.tenant_id == tenant_id else " (shared)"
+        rows.add_row(bar, shown(fact.key + whose), shown(fact.source), shown(fact.text))
     rows.columns[0].no_wrap = True
     console().print(rows)
 

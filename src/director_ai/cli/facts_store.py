@@ -52,9 +52,12 @@ _URLS = ("postgresql://", "postgres://")
 
 @contextlib.contextmanager
 def opened_store(
-    place: str, *, words: bool = True, makes: bool = False, dry_run: bool = False
+    place: str, *, words: bool = True, makes: bool = False, dry_run: bool = False, key: str = ""
 ) -> Iterator[GroundTruthStore]:
-    """Lend the knowledge base at a path or URL; only a command that `makes` one creates it, and no dry run does."""
+    """Lend the knowledge base at a path or URL; only a command that `makes` one creates it, and no dry run does.
+
+    `key` is what a message may name, where one fact alone is added.
+    """
     from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore  # noqa: PLC0415 - loads numpy
     from director_ai.knowledge.tables import DuplicateFact  # noqa: PLC0415 - as above
 
@@ -67,9 +70,10 @@ def opened_store(
         try:
             yield base
         except DuplicateFact:
+            which = f"the key {key!r}" if key else "a key"
             raise ConfigError(
-                "a key already stands for another fact; choose another key or give --replace "
-                "(with --dry-run it shows which)"
+                f"{which} already stands for another fact; choose another key or give --replace "
+                "(--replace --dry-run shows what would change)"
             ) from None
 
 

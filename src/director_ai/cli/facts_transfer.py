@@ -40,8 +40,10 @@ from director_ai.core.identifiers import check_identifier
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from director_ai.cli.facts_documents import Documents
+    from director_ai.knowledge.store import GroundTruthStore
 
 __all__ = ["export_command", "import_command", "ingest_command"]
 
@@ -74,18 +76,20 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - the options of a command
 
     check_identifier("tenant_id", tenant)
     documents = Documents(paths, prefix=prefix, sentences=sentences, by=by or login_name(), kind=kind)
+    if documents.is_empty:
+        _say_nothing_found(paths, documents, as_json=as_json)
+        raise typer.Exit(NOTHING_FOUND)
     with opened_store(store, words=words, makes=True, dry_run=dry_run) as base:
         with progress_bar("ingesting", documents.size) as told:
             loaded = base.add_many(
-                documents.entries(), tenant, replace=replace, dry_run=dry_run,
-                remove=documents.stale(base, tenant) if replace else (),
+                documents.entries(), tenant, replace=replace or dry_run, dry_run=dry_run,
+                remove=documents.outdated(base, tenant, replace=replace, dry_run=dry_run),
                 progress=lambda facts: told(documents.read, facts),
             )  # fmt: skip
-        stale = [] if replace else list(documents.stale(base, tenant))
         new = [*loaded.added, *loaded.updated] if conflicts and not dry_run else []
         found = base.conflicts(tenant, new) if new else iter(())
         report = changes(loaded, dry_run=dry_run)
-        report |= {"files": documents.files, "passages": documents.passages, "skipped": documents.skipped}
+        report |= {"stale": documents.stale, **_reading(documents)}
         if as_json:
             write_json([{**report, "conflicts": [asdict(each) for each in found]}])
         else:
@@ -94,17 +98,31 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - the options of a command
             if documents.skipped:
                 skipped_table(documents.skipped)
             show_conflicts(base, tenant, found, MOST_CONFLICTS)
-    if stale:
-        say(f"{counted(len(stale), 'fact')} no longer in these documents; --replace removes them.", error=True)
+    needing = {*documents.stale, *loaded.updated} if dry_run and not replace else ()
+    if needing:
+        say(f"{counted(len(needing), 'fact')} would change or go: without --replace nothing is stored.", error=True)
     if not documents.files:
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _reading(documents: Documents) -> dict[str, object]:
+    return {"files": documents.files, "passages": documents.passages, "skipped": documents.skipped}
+
+
+def _say_nothing_found(paths: Sequence[str], documents: Documents, *, as_json: bool) -> None:
+    if as_json:
+        none = dict.fromkeys(("added", "updated", "removed", "stale", "conflicts"), ())
+        write_json([{**none, "unchanged": 0, **_reading(documents)}])
+    elif documents.skipped:
+        skipped_table(documents.skipped)
+    say(f"no documents in {', '.join(map(repr, paths))}", error=True)
 
 
 def import_command(
     file: Annotated[str, typer.Argument(help="An export; - reads the standard input.", show_default=False)],
     store: Store = DEFAULT_STORE,
     tenant: Annotated[
-        str, typer.Option("--tenant", help="Take its facts alone; without it, each goes where it came from.")
+        str, typer.Option("--tenant", help="Put facts that name no tenant under this one; refuse those of others.")
     ] = "",
     replace: Replace = False,
     dry_run: DryRun = False,
@@ -137,24 +155,36 @@ def export_command(
     ] = False,
     store: Store = DEFAULT_STORE,
     tenant: Tenant = "",
+    all_tenants: Annotated[bool, typer.Option("--all-tenants", help="The shared facts and every tenant's.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a scope's own facts as JSON lines, as of one revision."""
+    """Write a scope's own facts, or those of all, as JSON lines, as of one revision."""
     from director_ai.knowledge.transfer import export_facts  # noqa: PLC0415 - as above
 
+    if tenant and all_tenants:
+        raise ConfigError("--tenant names one scope and --all-tenants takes all; give one of the two")
     with opened_store(store) as base:
         if file == "-":
             if sys.stdout is None:
                 raise ConfigError("the standard output is closed; give a file instead")
-            export_facts(base, sys.stdout, tenant, versions=versions)
+            export_facts(base, sys.stdout, tenant, versions=versions, all_tenants=all_tenants)
             sys.stdout.flush()
-            return
-        with _written(file, store) as stream:
-            count = export_facts(base, stream, tenant, versions=versions)
-    if as_json:
-        write_json([{"file": file, "facts": count}])
-    else:
-        say(f"{counted(count, 'fact')} in {file}")
+        else:
+            with _written(file, store) as stream:
+                count = export_facts(base, stream, tenant, versions=versions, all_tenants=all_tenants)
+            if as_json:
+                write_json([{"file": file, "facts": count}])
+            else:
+                say(f"{counted(count, 'fact')} in {file}")
+        left = (
+            [] if tenant or all_tenants else [each for each in base.tables.tenants() if each and _has_facts(base, each)]
+        )
+    if left:
+        say(f"The facts of {counted(len(left), 'tenant')} were not exported; --all-tenants takes them too.", error=True)
+
+
+def _has_facts(store: GroundTruthStore, tenant_id: str) -> bool:
+    return next(store.facts(tenant_id), None) is not None
 
 
 @contextlib.contextmanager

@@ -41,21 +41,25 @@ def export_facts(
     tenant_id: str = "",
     *,
     versions: bool = False,
+    all_tenants: bool = False,
     now: Callable[[], str] = utc_now,
 ) -> int:
     """Write a scope's own facts as of one revision, and return how many lines were written for them.
 
+    With `all_tenants`, those of every scope.
     With `versions`, what was changed or removed is written too, marked as ended: to be read, not to be imported.
     """
     check_identifier("tenant_id", tenant_id)
+    if tenant_id and all_tenants:
+        raise ConfigError("tenant_id names one scope and all_tenants takes all; give one of the two")
     view = store.at()
     header = {"director_ai": "facts", "format": FORMAT, "revision": view.revision, "exported_at": now()}
     stream.write(json.dumps(header) + "\n")
-    records = _all_versions(store, tenant_id, view.revision) if versions else map(record_of, view.facts(tenant_id))
     written = 0
-    for record in records:
-        stream.write(json.dumps(record) + "\n")
-        written += 1
+    for scope in store.tables.tenants() if all_tenants else [tenant_id]:
+        for record in _all_versions(store, scope, view.revision) if versions else map(record_of, view.facts(scope)):
+            stream.write(json.dumps(record) + "\n")
+            written += 1
     return written
 
 

@@ -21,7 +21,6 @@ READ = {
     "other columns beside a fact are left out": ("fact,author\nThe fee is ten.,me\n", ["The fee is ten."]),
     "no column of facts": ("Day,Hours\nMon,9\nTue,\n", ["Day: Mon; Hours: 9", "Day: Tue"]),
     "keys and values": ("key,value\nfee,ten\n", ["key: fee; value: ten"]),
-    "a column without a name": (",Day\n1,Mon\n", ["1; Day: Mon"]),
     "semicolons": ("Day;Hours\nMon;9,5\n", ["Day: Mon; Hours: 9,5"]),
     "tabs in a .csv": ("Day\tHours\nMon\t9,5\n", ["Day: Mon; Hours: 9,5"]),
     "a delimiter in quotes does not count": ('"a;b;c",d\n1,2\n', ["a;b;c: 1; d: 2"]),
@@ -55,12 +54,19 @@ def test_keys_offsets_and_rows() -> None:
     ]
 
 
+def test_an_id_is_unique_in_its_file_alone_and_a_key_is_unique_everywhere() -> None:
+    assert [each.key for each in ingest("ID,Text\n7,One.\n,Two.\n", ".csv", source="fees")] == ["fees#7", "fees#3"]
+    assert [each.key for each in ingest("id,key,text\n7,k,One.\n", ".csv", source="fees")] == ["k"]
+
+
 REFUSED = {
     "a cell too few": ("a,b\n1,2\nsecret\n", "line 3"),
     "a cell too many": ('a,b\n"1\n2",3\n1,2,secret\n', "line 4"),
     "a quotation mark that does not close": ('a,b\n1,2\n"secret,2\n3,4\n', "line 4"),
     "text after a quotation mark": ('a,b\n"secret"x,2\n', "line 2"),
     "a row without its fact": ("key,fact\nsecret,\n", "line 2"),
+    "a first row with a number": ("\nsecret,-1.5\ncoffee,4\n", "line 2 looks like data, not like names of columns"),
+    "a column without a name": (",secret\n1,Mon\n", "line 1 looks like data"),
     "two columns of facts": ("fact,Fact\nsecret,x\n", "2 columns"),
     "bytes of another encoding": (b"fact\nsecret\xe9\n", "0xe9 at offset 11"),
 }

@@ -41,7 +41,7 @@ def test_keys_sources_and_offsets_are_those_of_the_line_or_of_the_file() -> None
     )
     assert ingest(document, ".ndjson") == [
         Passage(key="k", text="One.", source="document.ndjson", start=0, end=28, locator="line 1"),
-        Passage(key="7", text="Two.", source="s", start=3, end=9, locator="line 3"),
+        Passage(key="document.ndjson#7", text="Two.", source="s", start=3, end=9, locator="line 3"),
         Passage(key="document.ndjson#4", text="3", source="document.ndjson", start=93, end=106, locator="line 4"),
     ]
 

@@ -20,6 +20,7 @@ __all__ = ["read"]
 
 _KEYS = ("key", "id")
 _FACTS = ("fact", "text")
+_NUMBER = re.compile(r"[-+]?[.,]?[0-9][0-9.,]*")
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -84,6 +85,8 @@ def _passages(origin: Origin, feed: _Feed, rows: Iterator[list[str]]) -> Iterato
             continue
         if not header:
             header = cells
+            if any(not cell or _NUMBER.fullmatch(cell) for cell in cells):
+                raise origin.error(f"line {feed.line} looks like data, not like names of columns; put names above it")
             key_column, fact_column = _column(origin, header, _KEYS), _column(origin, header, _FACTS)
             continue
         if len(cells) != len(header):
@@ -92,6 +95,8 @@ def _passages(origin: Origin, feed: _Feed, rows: Iterator[list[str]]) -> Iterato
             )
             raise origin.error(problem)
         key = cells[key_column] if key_column >= 0 and fact_column >= 0 else ""
+        if key and header[key_column].lower() == "id":
+            key = f"{origin.source}#{key}"  # unique in its file alone
         text = cells[fact_column] if fact_column >= 0 else _described(header, cells)
         if not text:
             raise origin.error(f"has no fact in the row that ends at line {feed.line}")
@@ -107,7 +112,7 @@ def _passages(origin: Origin, feed: _Feed, rows: Iterator[list[str]]) -> Iterato
 
 def _described(header: Sequence[str], cells: Sequence[str]) -> str:
     named = zip(header, cells, strict=True)
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+    return "; ".join(f"{name}: {cell}" for name, cell in named if cell)
 
 
 def _column(origin: Origin, header: Sequence[str], wanted: Sequence[str]) -> int:

@@ -35,10 +35,11 @@ def _passage(origin: Origin, line: str, number: int, offset: int) -> Passage:
     try:
         record = _parsed(line)
         text = _text(record, ("fact", "text"), is_needed=True)
-        key = _text(record, ("key", "id"))
+        key = _text(record, ("key",))
+        own = "" if key else _text(record, ("id",))
         start, end = _span(record) or (offset, offset + len(line.rstrip()))
         return Passage(
-            key=key or f"{origin.source}#{number}",
+            key=key or f"{origin.source}#{own or number}",  # an id is unique in its file alone
             text=text,
             source=_text(record, ("source",)) or origin.source,
             start=start,
