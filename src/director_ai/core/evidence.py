@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item", bound=Hashable)
 
-__all__ = ["Fact", "Question", "Retriever", "fuse_rankings", "questions_of"]
+__all__ = ["Fact", "Question", "Retriever", "fuse_rankings", "points_back", "questions_of"]
 
 RANK_OFFSET = 10
 """Of reciprocal rank fusion: how little it matters whether something came first or third."""
