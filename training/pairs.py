@@ -32,6 +32,8 @@ _WIKI = (
     "cg2c_doc",
     "begin",
 )
+_NAME = re.compile(r"(?<=[a-z,;] )((?:[A-Z][a-z]{2,} )*[A-Z][a-z]{2,})\b")
+WRITTEN = Path(__file__).parent / "written"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'])")
 
 Row = dict[str, Any]
@@ -43,10 +45,10 @@ def read_rows(path: Path) -> list[Row]:
     return [row for row in rows if row["label"] in LABELS and row["premise"].strip() and row["hypothesis"].strip()]
 
 
-def is_held_out(row: Row) -> bool:
+def is_held_out(row: Row, share: float = SETTINGS["data"]["holdout"]) -> bool:
     """By premise, so that no premise is on both sides."""
     digest = hashlib.blake2b(row["premise"].encode("utf-8", "replace"), digest_size=4).digest()
-    return int.from_bytes(digest, "big") / 2**32 < SETTINGS["data"]["holdout"]
+    return int.from_bytes(digest, "big") / 2**32 < share
 
 
 def load(folder: Path, rnd: random.Random) -> tuple[dict[str, list[Row]], list[Row]]:
@@ -175,13 +177,7 @@ def counterfactual(files: dict[str, list[Row]], rnd: random.Random, count: int) 
         for name in ("synth_wiki", "fm2", "factscore", "fever_bin", "tenp", "checkcovid", "wice_oracle", "begin")
         for row in files.get(name, [])
     ]
-    names = sorted(
-        {
-            m
-            for p in rnd.sample(premises, min(4000, len(premises)))
-            for m in re.findall(r"(?<=[a-z,;] )((?:[A-Z][a-z]{2,} )*[A-Z][a-z]{2,})\b", p)
-        }
-    )
+    names = sorted({m for p in rnd.sample(premises, min(4000, len(premises))) for m in _NAME.findall(p)})
     made: list[Row] = []
     tries = 0
     while len(made) < count and tries < count * 12:
@@ -199,17 +195,84 @@ def counterfactual(files: dict[str, list[Row]], rnd: random.Random, count: int) 
     return made[:count]
 
 
+def written(rnd: random.Random, copies: int) -> tuple[list[Row], list[Row]]:
+    """What we wrote ourselves: facts of a knowledge base, and what an assistant makes of them, right and wrong.
+
+    Each copy has the facts in another order, now and then with facts of another subject between them, as a search
+    would find them. The facts themselves, and right sentences with one value changed, stand beside them, so that
+    neither plain words nor free ones tell the label.
+    """
+    items = written_items()
+    names = names_in(items)
+    made: list[Row] = []
+    held: list[Row] = []
+    for item in items:
+        out = item["held"]
+        for _ in range(1 if out else copies):
+            said = said_of(item) if out else said_of(item) + _varied(item, rnd, names)
+            for text, label in said:
+                facts = list(item["facts"])
+                if not out and rnd.random() < 0.4:
+                    other = rnd.choice(items)["facts"]
+                    facts += rnd.sample(other, rnd.randint(1, len(other)))
+                rnd.shuffle(facts)
+                row = {"premise": rnd.choice([" ", "\n"]).join(facts), "hypothesis": text, "label": label}
+                (held if out else made).append({**row, "source": "written"})
+    return made, held
+
+
+def written_items() -> list[Row]:
+    """Every item that we wrote; `held` says whether training may not see it."""
+    data = SETTINGS["data"]
+    items = []
+    for path in sorted(WRITTEN.glob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            item = json.loads(line)
+            held = path.stem in data["written_unseen"] or is_held_out(
+                {"premise": item["facts"][0]}, data["written_holdout"]
+            )
+            items.append({**item, "held": held})
+    return items
+
+
+def names_in(items: list[Row]) -> list[str]:
+    return sorted({name for item in items for fact in item["facts"] for name in _NAME.findall(fact)})
+
+
+def said_of(item: Row) -> list[tuple[str, str]]:
+    """The sentences of an item with their labels; twins of a pair differ in one detail."""
+    pairs = item.get("pairs", [])
+    right = [*item.get("right", []), *(pair[0] for pair in pairs)]
+    wrong = [*(each["text"] for each in item.get("wrong", [])), *(pair[1] for pair in pairs)]
+    labelled = [(right, "supported"), (wrong, "contradicted"), ([each["text"] for each in item["beyond"]], "neutral")]
+    return [(text, label) for texts, label in labelled for text in texts]
+
+
+def _varied(item: Row, rnd: random.Random, names: list[str]) -> list[tuple[str, str]]:
+    """A fact as it is or said a little differently, one with a value changed, and a right sentence with one changed."""
+    one, two = rnd.choice(item["facts"]), rnd.choice(item["facts"])
+    right = rnd.choice([text for text, label in said_of(item) if label == "supported"])
+    found = [(restate(one, rnd) or one if rnd.random() < 0.7 else one, "supported")]
+    for text in (change(two, rnd, names), change(right, rnd, names)):
+        if text:
+            found.append((text, "contradicted"))
+    return found
+
+
 def mixture(folder: Path) -> tuple[list[Row], list[Row]]:
     """All training rows in random order, and the rows kept for calibration."""
     data = SETTINGS["data"]
     rnd = random.Random(data["seed"])
     files, held = load(folder, rnd)
+    own, own_held = written(rnd, data["written"])
+    held += own_held
     rows = [{**row, "source": name} for name, part in files.items() for row in part * data["repeat"].get(name, 1)]
     rows += joined(files, rnd, data["joined"])
     rows += unrelated(files, rnd, data["unrelated"])
     rows += several(files, rnd, data["several"])
     rows += counterfactual(files, rnd, data["counterfactual"])
     rows += misplaced(files, rnd, data["misplaced"])
+    rows += own
     rnd.shuffle(rows)
     return rows, held
 

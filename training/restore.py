@@ -12,8 +12,9 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
+from transformers import BertConfig, BertForSequenceClassification
 
-from training.network import load_network, save_network
+from training.network import save_network
 
 PREFIX = "network."
 
@@ -50,10 +51,12 @@ def _multiplied_out(quantised: str, stored: dict[str, np.ndarray]) -> np.ndarray
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--base", type=Path, required=True, help="a network of the same shape")
+    parser.add_argument(
+        "--base", type=Path, required=True, help="configuration and tokenizer of a network of the same shape"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    network = load_network(arguments.base)
+    network = BertForSequenceClassification(BertConfig.from_pretrained(arguments.base, num_labels=3))
     state = {name: torch.tensor(value) for name, value in weights(onnx.load(arguments.model / "model.onnx")).items()}
     network.load_state_dict(state, strict=True)
     save_network(network, arguments.base, arguments.out)

@@ -36,9 +36,10 @@ SETTLED = 300
 """Steps after which the time of a step is steady: kernels are chosen and every shape was seen."""
 
 
-def hard_loss(logits: torch.Tensor, labels: torch.Tensor, smoothing: float) -> torch.Tensor:
+def hard_loss(logits: torch.Tensor, labels: torch.Tensor, smoothing: torch.Tensor) -> torch.Tensor:
     """Cross entropy; a row that is only known not to be supported asks for that and no more."""
-    known = F.cross_entropy(logits, labels.clamp(max=2), reduction="none", label_smoothing=smoothing)
+    log_odds = F.log_softmax(logits, -1)
+    known = -(1 - smoothing) * log_odds.gather(1, labels.clamp(max=2)[:, None])[:, 0] - smoothing * log_odds.mean(-1)
     not_supported = torch.logsumexp(logits, -1) - torch.logsumexp(logits[:, 1:], -1)
     return torch.where(labels == 3, not_supported, known)
 
@@ -95,13 +96,19 @@ def run(arguments: argparse.Namespace) -> None:
     epochs, rate = arguments.epochs or part["epochs"], arguments.rate or part["learning_rate"]
     rnd = random.Random(arguments.seed)
     torch.manual_seed(arguments.seed)
-    pairs, labels, weights, _ = read_pairs(arguments.pairs / "train.jsonl.gz")
+    pairs, labels, weights, sources = read_pairs(arguments.pairs / "train.jsonl.gz")
     pairs = pairs[: arguments.limit]
     mark = mark_of(arguments)
     encoded = encode_once(arguments, pairs, mark)
     targets, worth = torch.from_numpy(labels).to(device), torch.from_numpy(weights).to(device)
-    share = SETTINGS["distil"]["soft_share"] if arguments.teachers else 0.0
-    warmth, smoothing = SETTINGS["distil"]["temperature"], SETTINGS["train"]["label_smoothing"]
+    # What we wrote ourselves no teacher has learned: there the labels alone count.
+    taught = np.array([source not in SETTINGS["distil"]["untaught"] for source in sources[: len(pairs)]])
+    share = (
+        torch.from_numpy(taught * (SETTINGS["distil"]["soft_share"] if arguments.teachers else 0.0)).float().to(device)
+    )
+    warmth = SETTINGS["distil"]["temperature"]
+    usual, own = SETTINGS["train"]["label_smoothing"], SETTINGS["distil"]["untaught_smoothing"]
+    smoothing = torch.from_numpy(np.where(taught, usual, own)).float().to(device)
     opinion = teachers_opinion(arguments.teachers, encoded, mark, warmth) if arguments.teachers else None
     network = load_network(arguments.base, layers=arguments.layers)
     forward = torch.compile(network, dynamic=True) if arguments.compile else network
@@ -126,9 +133,9 @@ def run(arguments: argparse.Namespace) -> None:
             words.retain_grad()
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             logits = forward(inputs_embeds=words, token_type_ids=types, attention_mask=mask).logits.float()
-        losses = (1 - share) * hard_loss(logits, targets[chosen], smoothing)
+        losses = (1 - share[chosen]) * hard_loss(logits, targets[chosen], smoothing[chosen])
         if opinion is not None:
-            losses = losses + share * soft_loss(logits, opinion[chosen], warmth)
+            losses = losses + share[chosen] * soft_loss(logits, opinion[chosen], warmth)
         return (losses * worth[chosen]).mean(), words
 
     print(

@@ -9,12 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from director_ai.agent import CoherenceAgent
     from director_ai.core.runtime.session import StreamSession, TokenEvent
     from director_ai.core.safety_event import SafetyEvent
+    from director_ai.core.scoring.injection import InjectionDetector
     from director_ai.core.segment import ClauseSegmenter, split_clauses
     from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
     from director_ai.errors import ConfigError, DirectorError
     from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
+    from director_ai.scorer import CoherenceScorer
     from director_ai.streaming import AsyncStreamingKernel, StreamingKernel
 
 __version__ = "0.1.0"
@@ -22,12 +25,15 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncStreamingKernel",
     "ClauseSegmenter",
+    "CoherenceAgent",
     "CoherenceScore",
+    "CoherenceScorer",
     "ConfigError",
     "DirectorError",
     "EvidenceChunk",
     "GroundTruthStore",
     "HaltEvidence",
+    "InjectionDetector",
     "ReviewResult",
     "SafetyEvent",
     "StreamSession",
@@ -40,12 +46,15 @@ __all__ = [
 _HOMES = {
     "AsyncStreamingKernel": "streaming",
     "ClauseSegmenter": "core.segment",
+    "CoherenceAgent": "agent",
     "CoherenceScore": "core.types",
+    "CoherenceScorer": "scorer",
     "ConfigError": "errors",
     "DirectorError": "errors",
     "EvidenceChunk": "core.types",
     "GroundTruthStore": "knowledge.store",
     "HaltEvidence": "core.types",
+    "InjectionDetector": "core.scoring.injection",
     "ReviewResult": "core.types",
     "SafetyEvent": "core.safety_event",
     "StreamSession": "core.runtime.session",

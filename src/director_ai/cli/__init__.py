@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from director_ai import __version__
+from director_ai.cli.calibrate import calibrate
 from director_ai.cli.demo import demo
 from director_ai.cli.facts import facts_app
 from director_ai.cli.schema import schema
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(schema)
+app.command()(calibrate)
 app.add_typer(facts_app, name="facts")
 
 

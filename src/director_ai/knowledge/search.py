@@ -82,20 +82,28 @@ class _Scope:
         return known[1]
 
 
+def check_floor(floor: float | None) -> None:
+    """Refuse what is no relevance."""
+    if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
+        raise ConfigError(f"floor must be a number from 0 to 1, got {floor!r}")
+
+
 class Search:
     """Finds facts in the tables; one for any number of threads."""
 
     def __init__(self, tables: FactTables, embedder: Embedder | None, floor: float | None) -> None:
-        if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
-            raise ConfigError(f"floor must be a number from 0 to 1, got {floor!r}")
+        check_floor(floor)
         self.tables = tables
         self.embedder = embedder
         self._floor = FLOOR if floor is None else float(floor)
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, questions: Sequence[Question], top_k: int, tenant_id: str, at: int | None) -> list[Hit]:
+    def find(
+        self, questions: Sequence[Question], top_k: int, tenant_id: str, at: int | None, floor: float | None = None
+    ) -> list[Hit]:
         """Return the facts relevant to the questions, nearest first: a tenant's own and the shared ones."""
+        floor = self._floor if floor is None else floor
         questions = [question for question in questions if question.text.strip()]
         if not questions:
             return []
@@ -106,15 +114,15 @@ class Search:
             for each, vector in zip(asked, self.embedder.questions([q.text for q in questions]), strict=True):
                 each.look_near(vector)
         fused = fuse_rankings(ranking for each in asked for ranking in each.rankings)
-        return self._hits(asked, fused[: max(LOOKED_AT * top_k, 12)], top_k)
+        return self._hits(asked, fused[: max(LOOKED_AT * top_k, 12)], top_k, floor)
 
-    def _hits(self, asked: Sequence[_Asked], places: Sequence[Place], top_k: int) -> list[Hit]:
+    def _hits(self, asked: Sequence[_Asked], places: Sequence[Place], top_k: int, floor: float) -> list[Hit]:
         """Return the first relevant and different facts; those that repeat one before them only where others lack."""
         chosen: list[_Candidate] = []
         repeating: list[_Candidate] = []
         for start in range(0, len(places), 2 * top_k):
             for candidate in self._candidates(asked, places[start : start + 2 * top_k]):
-                if candidate.relevance >= self._floor:
+                if candidate.relevance >= floor:
                     repeats = len(chosen) >= ALWAYS_KEPT and candidate.repeats(chosen)
                     (repeating if repeats else chosen).append(candidate)
             if len(chosen) >= top_k:
@@ -280,6 +288,8 @@ class _Asked:
     ) -> None:
         """Add what a term is worth to the facts that hold it so often."""
         for name, places in rows.items():
+            if not len(places):
+                continue
             length = self._scopes[name].rows.words[places] / max(usual, 1.0)
             held_against = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
             scores[name][places] += worth * times * (SATURATION + 1) / (times + held_against)

@@ -16,7 +16,7 @@ from director_ai.core.types import EvidenceChunk
 from director_ai.errors import ConfigError
 from director_ai.knowledge.conflicts import Conflict, conflicts_of
 from director_ai.knowledge.entries import Entry, change_of, checked_count, checked_key, checked_query, in_batches
-from director_ai.knowledge.search import Search
+from director_ai.knowledge.search import Search, check_floor
 from director_ai.knowledge.tables import Change, KnowledgeError, Loaded
 
 if TYPE_CHECKING:
@@ -53,15 +53,27 @@ class KnowledgeView:
         return self._ask([Question(text=checked_query(query))], top_k, tenant_id)
 
     def evidence_for(
-        self, clause: str, *, prompt: str = "", preceding: Sequence[str] = (), top_k: int = 3, tenant_id: str = ""
+        self,
+        clause: str,
+        *,
+        prompt: str = "",
+        preceding: Sequence[str] = (),
+        top_k: int = 3,
+        tenant_id: str = "",
+        floor: float | None = None,
     ) -> list[EvidenceChunk]:
-        """Return what bears on a clause, found with the prompt and the clauses before it as context."""
+        """Return what bears on a clause, found with the prompt and the clauses before it as context.
+
+        `floor` is the relevance that is asked for here, instead of the store's own: whoever judges the evidence
+        anyway may want to see more.
+        """
+        check_floor(floor)
         if isinstance(preceding, str):
             raise ConfigError("preceding must be a list of clauses, got one text")
         asked = questions_of(
             checked_query(clause), prompt=checked_query(prompt), preceding=[checked_query(part) for part in preceding]
         )
-        return self._ask(asked, top_k, tenant_id)
+        return self._ask(asked, top_k, tenant_id, floor)
 
     def facts(self, tenant_id: str = "") -> Iterator[Fact]:
         """Return a scope's own facts in the order they came: the shared ones, or one tenant's."""
@@ -84,10 +96,11 @@ class KnowledgeView:
     def _versions(self, key: str, tenant_id: str) -> list[StoredFact]:
         return self._search.tables.history(check_identifier("tenant_id", tenant_id), checked_key(key))
 
-    def _ask(self, questions: Sequence[Question], top_k: int, tenant_id: str) -> list[EvidenceChunk]:
-        found = self._search.find(
-            questions, checked_count("top_k", top_k), check_identifier("tenant_id", tenant_id), self._revision
-        )
+    def _ask(
+        self, questions: Sequence[Question], top_k: int, tenant_id: str, floor: float | None = None
+    ) -> list[EvidenceChunk]:
+        tenant = check_identifier("tenant_id", tenant_id)
+        found = self._search.find(questions, checked_count("top_k", top_k), tenant, self._revision, floor)
         return [EvidenceChunk(hit.stored.fact.text, hit.distance, hit.stored.fact.key) for hit in found]
 
 

@@ -74,6 +74,10 @@ class Entailer:
         """Return the same as `predict`, without blocking the event loop (asyncio or trio)."""
         return await self._inference.aask(_checked(pairs))
 
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """Return how many tokens the model reads in these texts, each once."""
+        return sum(len(self._engine.tokens(text).ids) for text in texts)
+
     def _cut(self, items: Sequence[Texts]) -> Iterator[Piece]:
         room = self.max_tokens - FRAME
         for place, (premise_text, hypothesis_text) in enumerate(items):

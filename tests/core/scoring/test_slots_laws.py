@@ -16,7 +16,7 @@ FRAGMENTS = (
     "a an the not no n't never 1 30 31 days % $ € 5 - – to between and at least March May 2021 , . : 14:00 9 am pm "
     "o'clock half past quarter of twenty-five hundred million thirds Jane Doe U.S. I II all open closed more than or "
     "older 's ’ \n ½ 1/2 3k mg km / h ² one two dozen couple first 3rd century per Q1 Monday 12/13/2021 1.2.3 ( ) + "
-    "without fails refuses 1,000 .5 \ud800 \x00 ͏ İ ß ﬁ ٣ ५ 九"
+    "without fails refuses may can permitted forbidden if too per Smith ; 1,000 .5 \ud800 \x00 ͏ İ ß ﬁ ٣ ५ 九"
 ).split(" ")
 TEXTS = st.one_of(
     st.text(max_size=80),

@@ -13,11 +13,14 @@ __all__ = ["MEASURES", "agree", "comparable"]
 _ROUGH = 0.1  # how far "about 30" reaches
 _FAR = 20  # nobody says "over 30" of a thousand
 _CONVERTED = 0.03  # people round when they turn miles into kilometres
+_MONTHLY = 0.1  # two months are eight weeks
 _IMPERIAL = re.compile(
     r"\b(?:feet|foot|ft|inch(?:es)?|in|miles?|mi|mph|yards?|yd|pounds?|lbs?|oz|ounces?|gallons?|pints?|acres?|fahrenheit)"
     r"\b|°\s?F",
     re.IGNORECASE,
 )
+_DEGREES = {"°", "°C"}  # degrees of we do not know what
+_FIXED = frozenset({"ordinal", "time"})
 _DIGIT = re.compile(r"\d")
 _SECONDS_IN_MONTH = 30.44 * 86400
 _UP, _DOWN = frozenset({"at least", "more than"}), frozenset({"at most", "less than"})
@@ -32,7 +35,7 @@ def comparable(claim: Slot, evidence: Slot) -> bool:
         return _dates_meet(one, two)
     if not (isinstance(one, Interval) and isinstance(two, Interval)):
         return True
-    same = claim.unit == evidence.unit or claim.kind in {"duration", "money"}
+    same = claim.unit == evidence.unit or claim.kind in {"duration", "money"} or {claim.unit, evidence.unit} == _DEGREES
     if not same and not (claim.kind == "number" and _same_things(claim.unit, evidence.unit)):
         return False
     opposite = (claim.bound in _UP and evidence.bound in _DOWN) or (claim.bound in _DOWN and evidence.bound in _UP)
@@ -41,7 +44,7 @@ def comparable(claim: Slot, evidence: Slot) -> bool:
 
 def _same_things(one: str, two: str) -> bool:
     """Whether two counted nouns may be one: an unknown noun may be any, a unit or a rank is only itself."""
-    return (one == "" or two == "") and not any(noun == "ordinal" or noun in MEASURES for noun in (one, two))
+    return (one == "" or two == "") and not any(noun in _FIXED or noun in MEASURES for noun in (one, two))
 
 
 MEASURES = frozenset(base for base, _ in UNITS.values()) | {"°C", "°", "m2", "m3", "m/s", "B/s", "bit/s"}
@@ -69,7 +72,7 @@ def agree(claim: Slot, evidence: Slot) -> bool:
 
 
 def _times_agree(claim: Slot, evidence: Slot) -> bool:
-    bare = not any(letter.isalpha() for letter in claim.text + evidence.text)
+    bare = not any(letter.isalpha() for letter in claim.text + evidence.text) and ":" in claim.text
     if bare:  # "10:00" may be ten at night, but not beside "22:00"
         return claim.value == evidence.value or claim.text.lstrip("0") == evidence.text.lstrip("0")
     return not set(claim.value).isdisjoint(evidence.value)
@@ -122,7 +125,7 @@ def _stated(value: Interval) -> float:
 def _amounts_agree(claim: Slot, evidence: Slot, one: Interval, two: Interval) -> bool:
     if claim.unit != evidence.unit and claim.kind == "duration":
         return _near(_seconds(one, claim.unit), _seconds(two, evidence.unit))
-    if claim.unit != evidence.unit and claim.kind == "money":
+    if claim.unit != evidence.unit and claim.kind == "money" and not _is_cents(claim, evidence):
         return False
     if claim.unit == "code":
         return one == two
@@ -141,11 +144,18 @@ def _amounts_agree(claim: Slot, evidence: Slot, one: Interval, two: Interval) ->
         return same_side and _close(_stated(one), _stated(two), tolerance)
     if _close(one.low, two.low, tolerance) and _close(one.high, two.high, tolerance):
         return True
-    if claim.bound in _UP | _DOWN:  # "over 30" is borne out by 31
-        edge = claim.bound in {"at least", "at most"}
-        inside = one.low <= two.low and two.high <= one.high and (edge or _stated(one) not in two)
+    if claim.bound in _UP | _DOWN:  # "over 30" is borne out by 31, and by what "exceeds 30" in other words
+        inside = one.low <= two.low and two.high <= one.high
         return inside and _within(_stated(one), _stated(two), _FAR)
     return two.low < two.high and one.low == one.high and two.low <= one.low <= two.high
+
+
+def _is_cents(one: Slot, two: Slot) -> bool:
+    """Whether one is in cents, which may be of the other's currency."""
+    return any(
+        "cent" in slot.text.lower() and slot.unit == "USD" and other.unit not in {"GBP", "JPY"}
+        for slot, other in ((one, two), (two, one))
+    )
 
 
 def _within(one: float, two: float, factor: float) -> bool:
@@ -158,8 +168,8 @@ def _seconds(value: Interval, unit: str) -> Interval:
 
 def _near(one: Interval, two: Interval) -> bool:
     """Whether months and days may mean the same length: nobody can say that a month is not 30 days."""
-    return (_close(one.low, two.low, 0.05) or inf in (-one.low, -two.low)) and (
-        _close(one.high, two.high, 0.05) or inf in (one.high, two.high)
+    return (_close(one.low, two.low, _MONTHLY) or inf in (-one.low, -two.low)) and (
+        _close(one.high, two.high, _MONTHLY) or inf in (one.high, two.high)
     )
 
 

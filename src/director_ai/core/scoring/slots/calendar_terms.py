@@ -47,6 +47,7 @@ CALENDAR_WORDS = (
     frozenset(_MONTHS)
     | frozenset(_SHORT_MONTHS)
     | frozenset(_WEEKDAYS)
+    | frozenset(name + "s" for name in _WEEKDAYS)
     | frozenset(_SHORT_WEEKDAYS)
     | frozenset(_DAY_GROUPS)
     | frozenset(_QUARTERS)
@@ -69,7 +70,7 @@ def read_date(t: Tokens, i: int) -> tuple[Slot, int] | None:
         if len(word) != 4 and t.words[i + 1] not in _AFTER_DAY:
             return None
         return _read_day_first(t, i) or _read_year(t, i) or _read_ordinal_period(t, i)
-    if word in _WEEKDAYS or word in _SHORT_WEEKDAYS or word in _DAY_GROUPS:
+    if word in _WEEKDAYS or word.removesuffix("s") in _WEEKDAYS or word in _SHORT_WEEKDAYS or word in _DAY_GROUPS:
         return _read_weekday(t, i)
     if word in _QUARTERS and t.raw[i][0] == "Q":
         year = _year_at(t, i + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.units import HALVES_OF_DAY, SMALL
@@ -14,6 +15,7 @@ __all__ = ["TIME_WORDS", "read_time"]
 
 _TO = frozenset({"to", "-", "–", "—", "through", "and", "until", "till"})
 _AFTER_HOUR = _TO | HALVES_OF_DAY | {"o'clock", "oclock", "in"}
+_DOTTED = re.compile(r"\d{1,2}\.\d\d")  # "6.45 a.m."
 _NAMED_TIMES = {"noon": 720, "midday": 720, "midnight": 0}
 TIME_WORDS = frozenset(_NAMED_TIMES) | {"half", "quarter"}
 
@@ -32,8 +34,10 @@ def read_time(t: Tokens, i: int) -> tuple[Slot, int] | None:
         return None
     half, j = _half_of_day(t, i + 1)
     if not half and t.kinds[i] != "clock":
-        if t.words[i + 1] in _TO and _clock(t, i + 2)[0] is not None and _half_of_day(t, i + 3)[0]:
-            return _time_slot(t, i, i + 1, _readings(hour, minute, ""))  # the "9" of "9 to 11 am"
+        last, last_half = _clock(t, i + 2)[0], _half_of_day(t, i + 3)[0]
+        if t.words[i + 1] in _TO and last is not None and last_half:  # the "9" of "9 to 11 am"
+            half = last_half if hour % 12 < last % 12 else {"a": "p", "p": "a"}.get(last_half, "")
+            return _time_slot(t, i, i + 1, _readings(hour, minute, half))
         return None
     if half and hour > 12:
         half = ""
@@ -53,6 +57,9 @@ def _clock(t: Tokens, i: int) -> tuple[int | None, int, bool]:
         if hour > 24 or minute > 59:
             return None, 0, False
         return hour, minute, hour > 12 or hour == 0 or word[0] == "0"
+    if _DOTTED.fullmatch(word):
+        hour, minute = (int(part) for part in word.split("."))
+        return (hour if 1 <= hour <= 12 and minute < 60 else None), minute, False
     if word.isdecimal() and len(word) < 3 and 1 <= int(word) <= 12:
         return int(word), 0, False
     hour_word = SMALL.get(word, 0)

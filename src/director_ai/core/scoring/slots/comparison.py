@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.agreement import MEASURES, agree, comparable
 from director_ai.core.scoring.slots.alignment import Match, Topics, context_score
-from director_ai.core.scoring.slots.contradiction import compare_names, compare_negations, compare_opposites
+from director_ai.core.scoring.slots.contradiction import compare_negations, compare_opposites, is_near_verbatim
+from director_ai.core.scoring.slots.framing import figure, is_framed
+from director_ai.core.scoring.slots.gapping import favors_own
+from director_ai.core.scoring.slots.name_comparison import compare_names
+from director_ai.core.scoring.slots.permissions import compare_permissions
+from director_ai.core.scoring.slots.slips import find_slips
+from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.units import UNITS
 from director_ai.core.scoring.slots.values import CalendarDate, Interval, Slot, SlotDifference
-from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
+from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS, LIGHT_STEMS
 
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots.polarity import Placed
@@ -20,6 +26,9 @@ __all__ = ["compare_readings"]
 
 VALUE_KINDS = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _SAME_PLACE = 2.5  # a context score that makes any two values rivals
+_COMMON = frozenset(map(stem, "cost pay price fee charge".split()))
+_RELATIVE = frozenset({"before", "after", "later", "earlier"})  # the date is reckoned from another
+_FEW_SENTENCES = 12  # evidence that is longer speaks of too much for a stray value to tell
 MOST_SLOTS = 40  # of one sentence; what has more is a list, and comparing each with each would cost too much
 _CANDIDATES = 24  # slots of the evidence that one of the claim is compared with
 
@@ -32,12 +41,27 @@ def compare_readings(claim: Reading, evidence: Reading) -> list[SlotDifference]:
         if topics.states(claim, sentence):
             continue
         matches = topics.overlapping(topic)
+        differences = []
         if matches:
             numbers = [match.sentence for match in matches]
-            found += _compare_sentence(
+            differences = _compare_sentence(
                 claim, sentence, evidence, numbers, _share(claim, sentence, evidence, matches[0])
             )
+        found += differences or find_slips(
+            claim, _values(claim, sentence), evidence, on_topic=_is_on_topic(topic, evidence)
+        )
     return sorted(found, key=lambda difference: (difference.claim.start, difference.claim.end, difference.kind))
+
+
+def _is_on_topic(topic: frozenset[str], evidence: Reading) -> bool:
+    """Whether the evidence speaks of anything that the claim does, besides its price or its time."""
+    rest = topic - LIGHT_STEMS - _COMMON
+    return not rest or any(word[:4] in evidence.beginnings for word in rest)
+
+
+def _values(claim: Reading, sentence: int) -> list[Placed]:
+    slots = claim.by_sentence.get(sentence, ())[:MOST_SLOTS]
+    return [placed for placed in slots if placed.slot.kind in VALUE_KINDS]
 
 
 def _share(claim: Reading, sentence: int, evidence: Reading, best: Match) -> float:
@@ -65,19 +89,28 @@ def _compare_sentence(
     names = [placed for placed in mine if placed.slot.kind == "name"]
     found = compare_opposites(claim, words, evidence, nearby, share)
     turned = [difference.claim for difference in found]
-    for difference in compare_negations(claim, sentence, evidence, numbers, share):
-        span = difference.claim
-        if not any(span.start <= other.start and other.end <= span.end for other in turned):
-            found.append(difference)
-    found += _compare_values(claim, values, evidence, nearby, share)
-    found += compare_names(claim, names, evidence, nearby, share)
+    rivals = _rival_values(claim, values, evidence, nearby, share)
+    if rivals and any(slot.kind == "antonym" for slot in turned) and not is_near_verbatim(claim, mine[0].first, share):
+        return []
+    if not rivals:  # with another value, the contrary may be true
+        for difference in compare_negations(claim, sentence, evidence, numbers, share):
+            span = difference.claim
+            if not any(span.start <= other.start and other.end <= span.end for other in turned):
+                found.append(difference)
+        if not found:
+            found += compare_permissions(claim, sentence, evidence, numbers)
+    for placed, rival in rivals:
+        if not is_framed(claim, placed, evidence, rival.placed):
+            counterpart = None if rival.tied else rival.placed.slot
+            found.append(SlotDifference(kind=placed.slot.kind, claim=placed.slot, evidence=counterpart))
+    found += compare_names(claim, names, evidence, numbers, share)
     return found
 
 
 class _Rival(NamedTuple):
     """The slot of the evidence that stands where the claim's does."""
 
-    slot: Slot
+    placed: Placed
     score: float
     used: bool
     """Another slot of the claim equals it."""
@@ -85,10 +118,10 @@ class _Rival(NamedTuple):
     """Another slot of the evidence has as good a claim to the place."""
 
 
-def _compare_values(
+def _rival_values(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
-) -> list[SlotDifference]:
-    """Differences in numbers, money, percentages, durations, dates and times."""
+) -> list[tuple[Placed, _Rival]]:
+    """The numbers, money, percentages, durations, dates and times in whose place the evidence has others."""
     values = _in_sterling([other for other in nearby if other.slot.kind in VALUE_KINDS], slots)
     slots = _in_sterling(slots, values)
     sorted_out = [_sort_out(slot, values) for slot in slots] if values else []
@@ -96,21 +129,82 @@ def _compare_values(
     found = []
     for placed, (equal, rivals) in zip(slots, sorted_out, strict=False):
         slot = placed.slot
+        if not equal and (_has_both_ends(slot, evidence) or _is_elliptic(claim, placed, evidence, values)):
+            continue
         rival = _best(claim, placed, evidence, rivals, used)
         if rival is None and not equal:
             strangers = [other for other in values if other.first not in used and _is_stranger(slot, other.slot)]
             rival = _best(claim, placed, evidence, strangers, used)
             differs = rival is not None and rival.score >= _SAME_PLACE and share >= 0.5 and not evidence.has_value(slot)
+            differs = differs and not any(_is_same_count(slot, other.slot) for other in values)
         elif equal:
             own = _best(claim, placed, evidence, equal, set())
             loose = all("about" in (slot.bound, other.slot.bound) for other in equal)
             differs = bool(rival and own and _is_better(rival, own.score + (1.5 if loose else 2.5), share, least=0.7))
+            if differs and rival and own:
+                differs = not _belongs(claim, placed, evidence, equal, rival.placed, values[0])
         else:
+            alone = len({other.slot.value for other in rivals}) == 1
             differs = rival is not None and _differs(slot, rival, evidence, share, alone=len(rivals) == 1)
+            if rival and alone and not differs and not rival.used and slot.kind in {"date", "time"} and share >= 0.3:
+                differs = _is_stray(claim, placed, evidence, rival.placed)
         if rival and differs:
-            counterpart = None if rival.tied else rival.slot
-            found.append(SlotDifference(kind=slot.kind, claim=slot, evidence=counterpart))
+            found.append((placed, rival))
     return found
+
+
+def _belongs(
+    claim: Reading, mine: Placed, evidence: Reading, equal: list[Placed], rival: Placed, nearest: Placed
+) -> bool:
+    """Whether the claim's value is that of its own group, or of the nearest sentence where the rival is of another."""
+    sentence_of = evidence.t.sentence_of
+    if sentence_of[rival.first] != sentence_of[nearest.first]:
+        return any(sentence_of[own.first] == sentence_of[nearest.first] for own in equal)
+    return any(favors_own(claim, mine, evidence, own, rival) for own in equal)
+
+
+def _is_stray(claim: Reading, mine: Placed, evidence: Reading, rival: Placed) -> bool:
+    """Whether the evidence has the claim's value only where it speaks of nothing else that the claim does."""
+    first, end = claim.t.sentences[claim.t.sentence_of[mine.first]]
+    if len(evidence.topics) > _FEW_SENTENCES or not _RELATIVE.isdisjoint(claim.t.words[first:end]):
+        return False
+    topic = claim.topics[claim.t.sentence_of[mine.first]] - LIGHT_STEMS
+    places = {
+        evidence.t.sentence_of[other.first]
+        for other in evidence.placed[: 4 * MOST_SLOTS]
+        if comparable(mine.slot, other.slot) and agree(mine.slot, other.slot)
+    }
+    return not topic.isdisjoint(evidence.topics[evidence.t.sentence_of[rival.first]]) and all(
+        topic.isdisjoint(evidence.topics[place]) for place in places
+    )
+
+
+def _is_elliptic(claim: Reading, mine: Placed, evidence: Reading, values: list[Placed]) -> bool:
+    """Whether only one side says what is counted: "ointments keep for six" beside "6 weeks"."""
+    slot, digits = mine.slot, figure(mine.slot)
+    if digits in {"", "1"} or slot.unit == "ordinal" or slot.kind in {"date", "time"}:
+        return False
+    return any(
+        figure(other.slot) == digits
+        and other.slot.unit != "ordinal"
+        and other.slot.kind not in {"date", "time"}
+        and _stands_alone(claim, mine) != _stands_alone(evidence, other)
+        for other in values
+    )
+
+
+def _stands_alone(reading: Reading, placed: Placed) -> bool:
+    """Whether a number has neither a unit nor a noun of its own."""
+    after = reading.t.words[placed.last + 1]
+    is_bare = not after.isalpha() or after in FUNCTION_WORDS or placed.slot.text.endswith("more")
+    return placed.slot.unit == "" and placed.slot.kind == "number" and is_bare
+
+
+def _has_both_ends(slot: Slot, evidence: Reading) -> bool:
+    """Whether the evidence has the ends of a range apart: "from GBP 88 million in 2022 to GBP 97 million"."""
+    if not isinstance(slot.value, Interval) or slot.value.low >= slot.value.high or slot.bound:
+        return False
+    return all(evidence.has_value(slot._replace(value=Interval(end, end))) for end in slot.value)
 
 
 def _in_sterling(slots: list[Placed], others: list[Placed]) -> list[Placed]:
@@ -130,11 +224,19 @@ def _sterling(slot: Slot) -> Slot:
     return slot._replace(kind="money", unit="GBP", value=Interval(slot.value.low / size, slot.value.high / size))
 
 
+def _is_same_count(one: Slot, two: Slot) -> bool:
+    """Whether the two count as many, if not of the same: "five PINs" and "five entries"."""
+    return one.kind == two.kind == "number" and one.value == two.value and not {one.unit, two.unit} & MEASURES
+
+
 def _is_stranger(slot: Slot, other: Slot) -> bool:
     """Whether the other is a value of another sort that may still stand in this one's place."""
-    if comparable(slot, other) or "ordinal" in (slot.unit, other.unit):
+    if comparable(slot, other) or "ordinal" in (slot.unit, other.unit) or slot.text.lower() == "one":
         return False
-    if {slot.kind, other.kind} == {"number", "time"} and _is_hour(slot, other):
+    kinds = {slot.kind, other.kind}
+    if kinds == {"number", "time"} and _is_hour(slot, other):
+        return False
+    if kinds == {"number", "duration"} and _is_age(slot, other):
         return False
     same_count = slot.kind == other.kind == "number" and slot.value == other.value
     return not same_count or slot.unit in MEASURES or other.unit in MEASURES
@@ -145,6 +247,16 @@ def _is_hour(one: Slot, two: Slot) -> bool:
     number, clock = (one, two) if one.kind == "number" else (two, one)
     halves = {int(minutes) % 720 for minutes in clock.value if isinstance(minutes, int)}
     return any(60 * hour % 720 in halves for hour in number.value if isinstance(hour, float))
+
+
+def _is_age(one: Slot, two: Slot) -> bool:
+    """Whether a bare number is the years of the length: the 21 of "21 or older" and "at least 21 years"."""
+    number, length = (one, two) if one.kind == "number" else (two, one)
+    if not (isinstance(number.value, Interval) and isinstance(length.value, Interval)) or length.unit != "month":
+        return False
+    return number.unit == "" and any(
+        12 * years == months for years, months in zip(number.value, length.value, strict=True)
+    )
 
 
 def _sort_out(slot: Placed, values: list[Placed]) -> tuple[list[Placed], list[Placed]]:
@@ -168,9 +280,11 @@ def _differs(slot: Slot, rival: _Rival, evidence: Reading, share: float, *, alon
     """Whether the rival speaks against a value that the sentences near by do not have."""
     if evidence.has_value(slot):
         return _is_better(rival, _SAME_PLACE, share, least=0.6)
+    if slot.text.lower() == "one" and slot.unit != rival.placed.slot.unit:
+        return False  # an article rather than a number
     if rival.used or slot.unit == "ordinal":
         return rival.score >= _SAME_PLACE
-    if (slot.unit == "") != (rival.slot.unit == ""):  # a number of we do not know what
+    if (slot.unit == "") != (rival.placed.slot.unit == ""):  # a number of we do not know what
         return rival.score >= 1.5
     if alone and (slot.kind != "number" or slot.unit in MEASURES):
         share += 0.17  # nothing else could be meant
@@ -186,7 +300,7 @@ def _best(claim: Reading, slot: Placed, evidence: Reading, rivals: list[Placed],
         is_used = rival.first in used
         rank = score - 2.0 * is_used
         if rank > best_rank + 0.01:
-            best, best_rank = _Rival(rival.slot, score, is_used, tied=False), rank
-        elif rank > best_rank - 0.01 and best and not agree(best.slot, rival.slot):
+            best, best_rank = _Rival(rival, score, is_used, tied=False), rank
+        elif rank > best_rank - 0.01 and best and not agree(best.placed.slot, rival.slot):
             best = best._replace(tied=True)
     return best

@@ -17,11 +17,12 @@ from director_ai.core.scoring.slots.word_lists import (
     NEGATION_CUES,
     NEGATIVE_VERBS,
     QUANTIFIERS,
+    is_negative,
 )
 
-__all__ = ["CAPITAL", "LEXICON", "ROMAN", "STOP", "TURN", "VALUE", "Entry", "Lexicon"]
+__all__ = ["CAPITAL", "LEXICON", "NEGATIVE", "ROMAN", "STOP", "TURN", "VALUE", "Entry", "Lexicon"]
 
-VALUE, ROMAN, CAPITAL, TURN, STOP = 1, 2, 4, 8, 16
+VALUE, ROMAN, CAPITAL, TURN, STOP, NEGATIVE = 1, 2, 4, 8, 16, 32
 _VALUE_STARTS = (
     NUMBER_WORDS
     | CALENDAR_WORDS
@@ -51,7 +52,7 @@ class Entry(NamedTuple):
     """The stem where it tells what a sentence is about, or nothing."""
     flags: int
     """What the word may be: VALUE begins one, ROMAN is a number, CAPITAL one of a name, TURN negates, quantifies or
-    has an opposite, STOP may end a sentence."""
+    has an opposite, STOP may end a sentence, NEGATIVE makes a clause negative in sense."""
 
 
 class Lexicon(dict[str, Entry]):
@@ -86,6 +87,7 @@ def _make_entry(raw: str) -> Entry:
         | CAPITAL * (raw[0].isupper() and word not in _PRONOUNS)
         | TURN * (is_cue or word in QUANTIFIERS or word in DIRECTIONS or root in CONTRASTS)
         | STOP * (raw[-1] == ".")
+        | NEGATIVE * is_negative(word, root)
     )
     return Entry(raw, word, kind, root, "" if word in FUNCTION_WORDS else root, flags)
 

@@ -28,7 +28,7 @@ _CASED_UNITS = {"v": "V", "w": "W", "j": "J", "a": "A", "pa": "Pa", "b": "B", "m
 _PERCENTS = frozenset({"%", "‰", "percent", "percents", "percentage", "pct", "per"})
 _DEGREES = frozenset({"°", "º", "degree", "degrees", "℃", "℉"})
 _LONG_TIMES = frozenset({"hours", "days", "weeks", "months", "years"})
-_NATIONS = {"us": "USD", "american": "USD", "canadian": "CAD", "australian": "AUD"}
+_NATIONS = {"us": "USD", "american": "USD", "canadian": "CAD", "australian": "AUD", "swiss": "CHF"}
 _UNIT_STARTS = (
     frozenset(UNITS)
     | frozenset(CURRENCY_WORDS)
@@ -73,7 +73,8 @@ def read_measure(t: Tokens, i: int) -> Measure | None:
     if word in {"once", "twice"}:
         is_rate = t.words[i + 1] in {"a", "an", "per", "every"} or t.words[i + 1] in RATES
         value = 2 if word == "twice" else 1
-        return Measure(Number(value, i + 1), "time", 1, "number", i + 1) if is_rate or value == 2 else None
+        counts = is_rate or (value == 2 and t.words[i + 1] not in {"as", "the"})  # "twice as long" counts nothing
+        return Measure(Number(value, i + 1), "time", 1, "number", i + 1) if counts else None
     if word in {"a", "an", "one"} and t.words[i + 1] in UNITS and (one := _read_one(t, i)):
         return one
     number = read_number(t, i)
@@ -115,12 +116,15 @@ def _joined_unit(t: Tokens, number: Number) -> _Unit | None:
     """The unit of "30-day" or "a quarter of an hour"."""
     j, word = number.end, t.words[number.end]
     if word == "-" and t.touches(j):
-        return _unit_at(t, j + 1)
+        return _currency_at(t, j + 1) or _unit_at(t, j + 1)
     if number.fraction and word in {"of", "a", "an"}:
         unit = _unit_at(t, j + 1 + (word == "of" and t.words[j + 1] in {"a", "an"}))
         return unit if unit and (unit.base != "%" or word != "of") else None
-    if word.isalpha() and word not in FUNCTION_WORDS and t.words[j + 1] in _LONG_TIMES:  # "20 working days"
-        return _unit_at(t, j + 1)
+    for at in (j + 1, j + 2):  # "20 working days", "five paid training days"
+        if not t.words[at - 1].isalpha() or t.words[at - 1] in FUNCTION_WORDS:
+            break
+        if t.words[at] in _LONG_TIMES:
+            return _unit_at(t, at)
     return None
 
 
@@ -130,7 +134,7 @@ def _currency_at(t: Tokens, j: int) -> _Unit | None:
         return _Unit(j + 1, *CURRENCY_WORDS[word], "money")
     if word in CURRENCY_SIGNS or t.raw[j] in CURRENCY_CODES:
         return _Unit(j + 1, CURRENCY_SIGNS.get(word, t.raw[j]), 1.0, "money")
-    if word in _NATIONS and after in {"dollars", "cents", "dollar"}:
+    if word in _NATIONS and after in {"dollars", "cents", "dollar", "francs", "franc"}:
         return _Unit(j + 2, _NATIONS[word], 0.01 if after == "cents" else 1.0, "money")
     return None
 
@@ -150,6 +154,8 @@ def _unit_at(t: Tokens, j: int) -> _Unit | None:
         return _Unit(j + 1, "time", 1.0, "number")
     if word == "in" and t.words[j + 1] == ")":  # elsewhere it is the preposition
         return _Unit(j + 1, "m", 0.0254, "number")
+    if word == "s" and t.words[j - 2] == "-" and t.words[j - 3] in {"under", "over"}:  # "the under-15s"
+        return None
     if word not in UNITS or (word in _CASED_UNITS and t.raw[j] != _CASED_UNITS[word]):
         return None
     return _read_plain_unit(t, j)
@@ -158,10 +164,12 @@ def _unit_at(t: Tokens, j: int) -> _Unit | None:
 def _read_plain_unit(t: Tokens, j: int) -> _Unit:
     base, size = UNITS[t.words[j]]
     after = t.words[j + 1]
+    if base == "W" and after in {"hour", "hours"}:
+        return _Unit(j + 2, "J", 3600 * size, "number")
     if base == "m" and after in {"²", "³"} and t.touches(j + 1):
         power = 2 if after == "²" else 3
         return _Unit(j + 2, f"m{power}", size**power, "number")
-    if after in {"/", "per"} and base in {"m", "B", "bit"} and UNITS.get(t.words[j + 2], ("", 0))[0] == "s":
+    if after in {"/", "per", "a", "an"} and base in {"m", "B", "bit"} and UNITS.get(t.words[j + 2], ("", 0))[0] == "s":
         return _Unit(j + 3, f"{base}/s", size / UNITS[t.words[j + 2]][1], "number")
     return _Unit(j + 1, base, size, "duration" if base in {"s", "month"} else "number")
 

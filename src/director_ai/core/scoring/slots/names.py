@@ -13,24 +13,33 @@ from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots.tokens import Tokens
 
-__all__ = ["find_names", "name_keys"]
+__all__ = ["TITLES", "find_names", "name_keys"]
 
 _LINKS = frozenset("of de van von der den la le del di da bin al el y du & st".split())
 _JOINTS = _LINKS | {".", "-", "–"}
-_TITLES = frozenset(
-    "mr mrs ms dr prof sir lord lady president king queen saint professor doctor captain general".split()
+TITLES = frozenset(
+    "mr mrs ms dr prof sir lord lady president king queen saint professor doctor captain general judge sergeant "
+    "officer frau herr nurse chef chief director".split()
 )
-_NO_NAMES = FUNCTION_WORDS | CALENDAR_WORDS
+_NO_NAMES = (
+    FUNCTION_WORDS
+    | CALENDAR_WORDS
+    | frozenset("one two three outside inside besides unlike like despite near according beyond should once".split())
+)
 _MAX_WORDS = 8
 
 
 def find_names(t: Tokens, taken: bytearray) -> list[Placed]:
     """Every name outside the tokens that are already `taken` by a value."""
     found, end = [], 0
+    flags, words, sentence_of = t.flags, t.words, t.sentence_of
     for i in t.marked:
-        if i < end or not t.flags[i] & CAPITAL or taken[i]:
+        if i < end or not flags[i] & CAPITAL or taken[i]:
             continue
-        end = _name_end(t, i, taken)
+        is_alone = not flags[i + 1] & CAPITAL and words[i + 1] not in _JOINTS
+        if is_alone and (words[i] in _NO_NAMES or (sentence_of[i] != sentence_of[i - 1] and not t.raw[i].isupper())):
+            continue  # most often the first word of a sentence, which is soon told
+        end = i + 1 if is_alone else _name_end(t, i, taken)
         placed = _make_name(t, i, end)
         if placed:
             found.append(placed)
@@ -53,7 +62,7 @@ def _goes_on(t: Tokens, j: int, taken: bytearray) -> bool:
     """Whether the token at `j`, which has no capital, is part of the name that it follows."""
     word = t.words[j]
     if word == ".":
-        return len(t.raw[j - 1]) == 1 or t.words[j - 1] in _TITLES
+        return len(t.raw[j - 1]) == 1 or t.words[j - 1] in TITLES
     if not t.flags[j + 1] & CAPITAL:
         return False
     return (word in _LINKS and not taken[j + 1]) or (word in {"-", "–"} and t.touches(j) and t.touches(j + 1))
@@ -69,13 +78,16 @@ def _make_name(t: Tokens, i: int, end: int) -> Placed | None:
     start, stop, text = t.span(i, end - 1)
     if t.words[end - 1].endswith("'s"):
         stop, text = stop - 2, text[:-2]
-    folded = " ".join([word.removesuffix("'s") for word in t.words[i:end] if word[0].isalnum()])
-    return Placed(Slot(kind="name", start=start, end=stop, text=text, value=folded), i, end - 1)
+    if end == i + 1:
+        folded = t.words[i].removesuffix("'s")
+    else:
+        folded = " ".join([word.removesuffix("'s") for word in t.words[i:end] if word[0].isalnum()])
+    return Placed(Slot("name", start, stop, text, folded), i, end - 1)
 
 
 def _is_start(t: Tokens, i: int) -> bool:
     """Whether the capital at `i` is that of a sentence or a quotation, and not an acronym's."""
-    if i != t.sentences[t.sentence_of[i]][0] and t.words[i - 1][0].isalnum():
+    if i != t.sentences[t.sentence_of[i]][0] and (t.words[i - 1][0].isalnum() or t.words[i - 1] == ","):
         return False
     return len(t.raw[i]) == 1 or not t.raw[i].isupper()
 
@@ -85,7 +97,7 @@ def name_keys(folded: str) -> set[str]:
 
     "Africa" and "African" are one here, and so is a name with a slip of the pen.
     """
-    words = [word for word in folded.split() if word not in FUNCTION_WORDS and word not in _TITLES] or folded.split()
+    words = [word for word in folded.split() if word not in FUNCTION_WORDS and word not in TITLES] or folded.split()
     keys = {word.replace(".", "") for word in words} | {word[:4] + "*" for word in words if len(word) > 4}
     if len(words) > 1:
         keys.add("".join(word[0] for word in words))

@@ -154,6 +154,9 @@ def _finish_words(t: Tokens, value: float, j: int, scale: float) -> Number:
 def _read_after_article(t: Tokens, i: int) -> Number | None:
     word, after = t.words[i + 1], t.words[i + 2]
     if word in {"hundred", "thousand", "million", "billion", "dozen", "trillion"}:
+        if after == "and" and word in {"hundred", "thousand"} and (t.words[i + 3] in SMALL or t.words[i + 3] in TENS):
+            rest, end, scale = _read_words(t, i + 3)  # "a hundred and twenty"
+            return Number(SCALES[word] * max(scale, 1) + rest, end, scale)
         return Number(SCALES[word], i + 2, SCALES[word])
     if word == "couple" and after == "of":
         return Number(2, i + 3)
@@ -161,7 +164,7 @@ def _read_after_article(t: Tokens, i: int) -> Number | None:
         return Number(SCALES[after] / 2, i + 3, SCALES[after])
     if word in FRACTIONS and not word.endswith("s") and after == "of" and word != "second":
         return Number(1 / FRACTIONS[word], i + 2, fraction=True)
-    if word == "half":
+    if word == "half" and t.words[i - 1] != "and":
         return Number(0.5, i + 2, fraction=True)
     return None
 

@@ -67,12 +67,14 @@ def find_polarity(t: Tokens, taken: bytearray) -> list[Placed]:
                 start, end, text = t.span(i - 1, i)
                 slot = Slot(kind="comparative", start=start, end=end, text=text, value=DIRECTIONS[word])
                 found.append(Placed(slot, i - 1, i))
-        elif t.stems[i] in CONTRASTS and not (
-            t.words[i - 1] in {"no", "-"} and (t.touches(i) or t.words[i - 1] == "no")
+        elif (
+            t.stems[i] in CONTRASTS
+            and word != "days"
+            and not (t.words[i - 1] in {"no", "-"} and (t.touches(i) or t.words[i - 1] == "no"))
         ):
             kind = cast("SlotKind", CONTRASTS[t.stems[i]][0][2])
             start, end, text = t.span(i, i)
-            found.append(Placed(Slot(kind=kind, start=start, end=end, text=text, value=t.stems[i]), i, i))
+            found.append(Placed(Slot(kind, start, end, text, t.stems[i]), i, i))
     return found + negations
 
 

@@ -30,7 +30,12 @@ _BEFORE: dict[str, Bound] = {
     "no fewer than": "at least", "not more than": "at most", "not less than": "at least", "as much as": "at most",
     "as many as": "at most", "as little as": "at least", "as few as": "at least", "a minimum of": "at least",
     "a maximum of": "at most", "no longer than": "at most", "no later than": "at most", "no older than": "at most",
-    "well over": "more than", "slightly more than": "about", "slightly less than": "about", "a little over": "about",
+    "no higher than": "at most", "no lower than": "at least", "no younger than": "at least",
+    "no larger than": "at most", "no shorter than": "at least", "no smaller than": "at least", "exceed": "more than",
+    "exceeds": "more than", "closer than": "less than", "nearer than": "less than", "farther than": "more than",
+    "further than": "more than", "heavier than": "more than", "lighter than": "less than", "taller than": "more than",
+    "warmer than": "more than", "colder than": "less than", "well over": "more than",
+    "slightly more than": "about", "slightly less than": "about", "a little over": "about",
 }  # fmt: skip
 _BEFORE_ENDS = frozenset(phrase.rsplit(" ", 1)[-1] for phrase in _BEFORE)
 _AFTER: dict[str, Bound] = {
@@ -41,6 +46,7 @@ _AFTER: dict[str, Bound] = {
     "and under": "at most", "and younger": "at most", "at most": "at most", "at least": "at least",
     "of age or": "", "or greater": "at least", "or better": "at least", "at minimum": "at least",
 }  # fmt: skip
+_ENDS: dict[str, Bound] = {"most": "at most", "least": "at least"}
 _TO = frozenset({"to", "-", "–", "—", "through"})
 _LABELS = frozenset(
     "chapter page room article section version level step grade gate line platform route highway number no type part "
@@ -49,6 +55,8 @@ _LABELS = frozenset(
 )
 _PLURALS = frozenset({"people", "men", "women", "children", "staff", "feet", "teeth", "mice", "fish", "sheep"})
 _TURNED: dict[Bound, Bound] = {"more than": "at most", "less than": "at least"}
+_LINKS = frozenset("be been is are was at any to last take have of".split())
+_SPREADING = frozenset("spread distributed divided scattered extends extending stretches spaced split".split())
 _CUES = frozenset({"not", "never", "cannot"})
 _LIMITS: dict[str, Bound] = {
     "maximum": "at most", "max": "at most", "limit": "at most", "limited": "at most", "minimum": "at least",
@@ -57,6 +65,7 @@ _LIMITS: dict[str, Bound] = {
 _LIMIT_REACH = 8
 _COUNTED_BY = frozenset({"person", "user", "night", "quarter", "head", "unit", "seat", "item", "order", "file"})
 _CASED = frozenset({"a", "w", "v", "j"})  # "100 a V" is no rate
+_BACKWARDS = frozenset({"before", "prior", "ahead", "in"})
 _COMPOUND = frozenset({"s", "month", "m", "g"})
 _FOOT = UNITS["foot"][1]
 _PLAIN_MINUS = frozenset("-−–")
@@ -68,7 +77,7 @@ def read_quantity(t: Tokens, i: int) -> tuple[Slot, int] | None:
     if rank:
         return rank
     first = read_measure(t, i)
-    if first is None or _is_identifier(t, i, first):
+    if first is None or _is_identifier(t, i, first) or _is_always(t, first):
         return None
     if first.base in _COMPOUND and t.words[i - 1] != "between":
         first = _with_smaller(t, _with_smaller(t, first))
@@ -130,10 +139,17 @@ def _is_identifier(t: Tokens, i: int, measure: Measure) -> bool:
         or t.words[i - 1] in {"#", "/", "_", "=", ".", "@", "&"}
     ):
         return True
-    if t.touches(i) and t.words[i - 1] == "-" and t.touches(i - 1) and t.raw[i - 2][-1].isalpha():
+    if t.touches(i) and t.words[i - 1] == "-" and t.touches(i - 1) and t.raw[i - 2][-1].isalnum():
         return t.raw[i - 2][0].isupper() and t.words[i - 2] not in UNITS
     j = measure.end
     return j == measure.number.end and t.touches(j) and t.kinds[j] in {"word", "dotted"}
+
+
+def _is_always(t: Tokens, measure: Measure) -> bool:
+    """Whether it is "seven days a week" or "24 hours a day"."""
+    words = " ".join(t.words[measure.end - 1 : measure.end + 2])
+    whole = {"days a week": 7, "days per week": 7, "hours a day": 24, "hours per day": 24}.get(words, 0)
+    return measure.number.value == whole
 
 
 def _is_pronoun(t: Tokens, i: int, measure: Measure) -> bool:
@@ -142,7 +158,9 @@ def _is_pronoun(t: Tokens, i: int, measure: Measure) -> bool:
         return False
     if after == "to" and read_number(t, i + 2):
         return False
-    if not after.isalpha() or after in FUNCTION_WORDS or t.raw[i][0].isupper():
+    if not after.isalpha() or after in FUNCTION_WORDS or t.raw[i][0].isupper() or after == "calendar":
+        return True
+    if t.words[i - 1] == "from" and t.words[i + 2] == "to":  # "from one shift to the next"
         return True
     return t.words[i - 1] in {"no", "this", "that", "the", "every", "each", "any", "another", "some", "which", "only"}
 
@@ -157,8 +175,12 @@ def _make_slot(t: Tokens, i: int, low: Measure, high: Measure, value: Interval) 
         unit = _counted_noun(t, i, end, value)
     per, end = _read_rate(t, end, kind, counts=high.base == "")
     bound, start = _bound_before(t, first)
-    if bound in _TURNED and any(word in _CUES or word.endswith("n't") for word in t.words[max(0, start - 3) : start]):
+    if bound in _TURNED and _is_turned(t, start):
         bound, start = _TURNED[bound], first  # the "more than" goes with the "not", and stays
+    if bound == "more than" and _is_spread(t, start, kind):
+        bound, start = "", first
+    if bound == "at most" and t.words[start + 1] == "later" and t.words[end] in _BACKWARDS:
+        bound = "at least"  # a deadline that is counted backwards
     if low is not high and t.words[first - 1] in {"between", "from"} and bound == "":
         start = first - 1 if t.words[first - 1] == "between" else first
     if bound == "":
@@ -172,6 +194,27 @@ def _make_slot(t: Tokens, i: int, low: Measure, high: Measure, value: Interval) 
     begin, stop, text = t.span(start, end - 1)
     slot = Slot(kind=kind, start=begin, end=stop, text=text, value=value, unit=unit, bound=bound, per=per)
     return slot, end
+
+
+def _is_turned(t: Tokens, i: int) -> bool:
+    """Whether a "not" before token `i` turns the bound there; in "no dogs under 18" it turns the verb."""
+    first = t.sentences[t.sentence_of[i]][0]
+    before = t.words[max(first, i - 3) : i]
+    if "no" in before[-1:]:
+        return True
+    at = next((k for k, word in enumerate(before) if word in _CUES or word.endswith("n't")), None)
+    return at is not None and (t.words[i + 1] == "than" or all(word in _LINKS for word in before[at + 1 :]))
+
+
+def _is_spread(t: Tokens, i: int, kind: SlotKind) -> bool:
+    """Whether "over" is no bound: "Over four days, the fair had many visitors", "spread over 28 rooms"."""
+    if t.words[i] != "over":
+        return False
+    return t.words[i - 1] in _SPREADING or (kind == "duration" and _begins(t, i))
+
+
+def _begins(t: Tokens, i: int) -> bool:
+    return i == t.sentences[t.sentence_of[i]][0] or t.words[i - 1] == ","
 
 
 def _is_negative(t: Tokens, i: int) -> bool:
@@ -192,6 +235,8 @@ def _read_rate(t: Tokens, j: int, kind: SlotKind, *, counts: bool) -> tuple[str,
     elif t.words[j] not in {"per", "/", "a", "an", "each", "every"}:
         return "", j
     unit = t.words[k + 1]
+    if unit == "kilowatt" and t.words[k + 2] in {"hour", "hours"}:
+        return "kwh", k + 3
     if (unit in UNITS or unit in _COUNTED_BY) and unit not in _CASED:
         return RATES.get(unit, unit), k + 2
     return "", j
@@ -263,6 +308,8 @@ def _bound_after(t: Tokens, j: int) -> tuple[Bound, int]:
         bound = _AFTER.get(f"{word} {t.words[j + skip + 1]}")
         if bound:
             return bound, j + skip + 2
+        if word == "at" and t.words[j + skip + 1] == "the" and t.words[j + skip + 2] in _ENDS:
+            return _ENDS[t.words[j + skip + 2]], j + skip + 3
         if not word.isalpha() or word in {"and", "or", "to"}:
             break
     return "", j

@@ -8,7 +8,7 @@ from director_ai.core.scoring.slots.calendar_terms import read_date
 from director_ai.core.scoring.slots.clock_times import read_time
 from director_ai.core.scoring.slots.lexicon import ROMAN, VALUE
 from director_ai.core.scoring.slots.measures import AFTER_ARTICLE
-from director_ai.core.scoring.slots.names import find_names, name_keys
+from director_ai.core.scoring.slots.names import find_names
 from director_ai.core.scoring.slots.numbers import roman_value
 from director_ai.core.scoring.slots.polarity import Placed, find_polarity
 from director_ai.core.scoring.slots.quantities import read_quantity
@@ -48,12 +48,15 @@ class Reading:
 
     @cached_property
     def vocabulary(self) -> set[str]:
-        """Every word, and what the names in the text may be known by."""
-        words = set(self.t.words)
-        return words.union(
-            (word.removesuffix("'s") for word in words if word.endswith("'s")),
-            *(name_keys(str(name.slot.value)) for name in self.names),
-        )
+        """Every word, and those of the names without their "'s"."""
+        return set(self.t.words).union(*[str(name.slot.value).split() for name in self.names])
+
+    @cached_property
+    def beginnings(self) -> set[str]:
+        """The first four letters of every word, and the initials of every name."""
+        found = {word[:4] for word in self.t.words}
+        found.update("".join([word[0] for word in str(name.slot.value).split()]) for name in self.names)
+        return found
 
     def has_value(self, slot: Slot) -> bool:
         """Whether the value is anywhere in the text, be it less exact, or as a year here and as a number there."""

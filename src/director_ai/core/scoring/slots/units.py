@@ -116,6 +116,7 @@ _MEASURES: dict[str, dict[str, float]] = {
 UNITS: dict[str, tuple[str, float]] = {
     name: (base, size) for base, units in _MEASURES.items() for names, size in units.items() for name in names.split()
 }
+UNITS |= {f"{name}'s": UNITS[name] for name in ("minute", "hour", "day", "week", "month", "year")}  # "a month's notice"
 
 RATES = {
     "hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter",

@@ -12,9 +12,11 @@ __all__ = [
     "FUNCTION_WORDS",
     "LIGHT_STEMS",
     "NEGATION_CUES",
+    "NEGATIVE_STEMS",
     "NEGATIVE_VERBS",
     "QUANTIFIERS",
     "SKIPPED_AFTER_CUE",
+    "is_negative",
 ]
 
 DO_FORMS = frozenset("do does did don't doesn't didn't".split())
@@ -118,7 +120,7 @@ safe | unsafe dangerous
 healthy | unhealthy sick ill
 known | unknown
 able | unable
-valid | invalid expired
+valid | invalid
 visible | invisible hidden
 complete | incomplete
 correct right | incorrect wrong
@@ -303,3 +305,32 @@ CONTRASTS: dict[str, tuple[tuple[int, int, str], ...]] = {
 """Stem -> the groups and sides it stands on, and the kind of slot it makes."""
 DIRECTIONS = {"up": stem("increase"), "down": stem("decrease")}
 """What "went up" and "went down" mean."""
+
+NEGATIVE_STEMS = frozenset(
+    stem(word)
+    for word in (
+        "hardly barely rarely seldom free exempt bar exclude exclusion forbid forbidden prohibit ban refuse "
+        "refusal deny denial reject decline lack absent absence except exception unless until outside minus void "
+        "expire lapse waive omit avoid prevent cease quit miss missing lose loss fail failure die dead death "
+        "close shut over cancel revoke suspend different differently instead rather apart beyond elsewhere "
+        "otherwise opposite before only alone voluntary optional optionally false wrong nil zero spare skip "
+        "ignore disregard disable remove withdraw away off out empty vacant unable incapable ineligible invalid "
+        "incomplete insufficient inactive inadmissible impossible illegal illicit irregular irrelevant "
+        "inaccessible incorrect inability invisible impermissible inedible independent independently informal "
+        "immobile"
+    ).split()
+)
+"""Stems that make a clause negative in sense, besides the cues."""
+_NO_PREFIX = ("under", "uni", "uncle", "until")
+_NO_SUFFIX = frozenset({"regardless", "nonetheless", "nevertheless"})
+
+
+def is_negative(word: str, root: str) -> bool:
+    """Whether a word makes a clause negative in sense: a cue, a word such as "exempt", a prefix or an ending."""
+    if word in NEGATION_CUES or word.endswith("n't") or root in NEGATIVE_VERBS or root in NEGATIVE_STEMS:
+        return True
+    if word in {"none", "nobody", "nothing", "nowhere"}:
+        return True
+    if len(word) > 5 and word.startswith(("un", "non")) and not word.startswith(_NO_PREFIX):
+        return True
+    return len(word) > 6 and word.endswith("less") and word not in _NO_SUFFIX

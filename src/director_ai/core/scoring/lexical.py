@@ -1,0 +1,68 @@
+"""What a claim's words have in common with its evidence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from director_ai.core.scoring.slots.agreement import agree, comparable
+from director_ai.core.scoring.slots.framing import figure
+from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
+
+if TYPE_CHECKING:
+    from director_ai.core.scoring.slots.reading import Reading
+    from director_ai.core.scoring.slots.values import Slot
+
+__all__ = ["Overlap", "compare_words"]
+
+_VALUES = frozenset({"number", "money", "percent", "duration", "date", "time"})
+_COUNTS = frozenset({"1", "2", "3", "4"})
+_FIGURE = re.compile(r"\d+(?:\.\d+)?")
+_SHORTEST = 5
+"""Letters from which on two words that begin alike count as one: "deliver" and "delivery"."""
+
+
+class Overlap(NamedTuple):
+    """How much of a claim its evidence has in other places or other forms."""
+
+    coverage: float
+    """Share of the claim's telling words and values that the evidence has."""
+    missing_values: int
+    """Numbers, dates and amounts that are nowhere in the evidence."""
+    missing_names: int
+    foreign: bool
+    """Of three telling words or more the evidence has none."""
+
+
+def compare_words(claim: Reading, evidence: Reading) -> Overlap:
+    """Return how much of a claim's words, values and names its evidence has."""
+    held = frozenset().union(*evidence.topics) if evidence.topics else frozenset[str]()
+    wanted = frozenset().union(*claim.topics) - LIGHT_STEMS if claim.topics else frozenset[str]()
+    found = sum(word in held or _begins_alike(word, held) for word in wanted)
+    values = [placed.slot for placed in claim.placed if placed.slot.kind in _VALUES]
+    figures = {figure(placed.slot) for placed in evidence.placed} | set(_FIGURE.findall(evidence.t.text))
+    stated = sum(_is_stated(slot, evidence, figures) for slot in values)
+    vocabulary = evidence.vocabulary
+    missing = sum(not any(part in vocabulary for part in str(name.slot.value).lower().split()) for name in claim.names)
+    total = len(wanted) + len(values)
+    return Overlap(
+        coverage=(found + stated) / total if total else 1.0,
+        missing_values=len(values) - stated,
+        missing_names=missing,
+        foreign=total >= 3 and not found + stated,
+    )
+
+
+def _is_stated(slot: Slot, evidence: Reading, figures: set[str]) -> bool:
+    """Whether the evidence has a value, in whatever unit; a small count or a rank may be told without its number."""
+    written = figure(slot)
+    if evidence.has_value(slot) or slot.unit == "ordinal" or not written or written in figures or written in _COUNTS:
+        return True
+    return any(comparable(slot, placed.slot) and agree(slot, placed.slot) for placed in evidence.placed)
+
+
+def _begins_alike(word: str, held: frozenset[str]) -> bool:
+    if len(word) < _SHORTEST:
+        return False
+    start = word[:_SHORTEST]
+    return any(other.startswith(start) for other in held)
