@@ -128,3 +128,13 @@ def test_a_value_that_happens_to_be_a_sum_is_a_difference() -> None:
     facts = "Refunds for shoes are possible within 30 days. Refunds for books are possible within 60 days."
 
     assert compare_slots("Refunds for shoes are possible within 90 days.", facts)
+
+
+def test_a_value_of_another_of_the_same_kind_is_a_difference() -> None:
+    facts = "The shop in Geneva opens at 8:15. The shop in Zurich opens at 9:15."
+
+    (difference,) = compare_slots("The shop in Geneva opens at 9:15.", facts)
+
+    assert difference.evidence is not None
+    assert difference.evidence.text == "8:15"
+    assert not compare_slots("The shop in Zurich opens at 9:15.", facts)

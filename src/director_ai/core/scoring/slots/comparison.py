@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_readings"]
 
 VALUE_KINDS = frozenset({"number", "money", "percent", "duration", "date", "time"})
+_FEW_WORDS = 2  # that a sentence must have beside its value to be known again
 _SAME_PLACE = 2.5  # a context score that makes any two values rivals
 _COMMON = frozenset(map(stem, "cost pay price fee charge".split()))
 _RELATIVE = frozenset({"before", "after", "later", "earlier"})  # the date is reckoned from another
@@ -143,6 +144,8 @@ def _rival_values(
             differs = bool(rival and own and _is_better(rival, own.score + (1.5 if loose else 2.5), share, least=0.7))
             if differs and rival and own:
                 differs = not _belongs(claim, placed, evidence, equal, rival.placed, values[0])
+            elif rival and not rival.tied:
+                differs = _says_all_but_the_value(claim, placed, evidence, rival.placed, equal)
         else:
             alone = len({other.slot.value for other in rivals}) == 1
             differs = rival is not None and _differs(slot, rival, evidence, share, alone=len(rivals) == 1)
@@ -205,6 +208,21 @@ def _has_both_ends(slot: Slot, evidence: Reading) -> bool:
     if not isinstance(slot.value, Interval) or slot.value.low >= slot.value.high or slot.bound:
         return False
     return all(evidence.has_value(slot._replace(value=Interval(end, end))) for end in slot.value)
+
+
+def _says_all_but_the_value(
+    claim: Reading, mine: Placed, evidence: Reading, rival: Placed, equal: list[Placed]
+) -> bool:
+    """Whether the rival's sentence has every word of the claim's, and none with the claim's own value does.
+
+    "Geneva opens at 9:15" beside "Geneva opens at 8:15. Zurich opens at 9:15." gives one what belongs to the other.
+    """
+    wanted = claim.topics[claim.t.sentence_of[mine.first]]
+
+    def has_all(placed: Placed) -> bool:
+        return wanted <= evidence.topics[evidence.t.sentence_of[placed.first]]
+
+    return len(wanted) >= _FEW_WORDS and has_all(rival) and not any(has_all(other) for other in equal)
 
 
 def _in_sterling(slots: list[Placed], others: list[Placed]) -> list[Placed]:
