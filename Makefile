@@ -37,6 +37,10 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(RUN)python benchmarks/slots.py
 	$(RUN)python benchmarks/model.py
 	$(RUN)python benchmarks/knowledge.py
+	$(RUN)python benchmarks/scoring.py
+	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
+	$(RUN)python benchmarks/regression_suite.py --nli
+	$(RUN)python benchmarks/injection.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
