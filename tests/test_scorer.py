@@ -13,7 +13,14 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from director_ai import CoherenceScorer, ConfigError, EvidenceChunk, GroundTruthStore, StreamingKernel
+from director_ai import (
+    CoherenceScorer,
+    ConfigError,
+    EvidenceChunk,
+    GroundTruthStore,
+    InjectionDetector,
+    StreamingKernel,
+)
 from director_ai.errors import UnknownOption
 from director_ai.testing import FAULTS, make_fault
 
@@ -228,6 +235,26 @@ def test_a_store_and_a_model_may_be_asynchronous() -> None:
     assert not scorer.review(PROMPT, "Refunds are available within 30 days.")[0]  # nobody can wait for it here
 
 
+def test_an_answer_that_serves_another_intent_has_a_higher_injection_risk(store: GroundTruthStore) -> None:
+    scorer = CoherenceScorer(use_nli=False, ground_truth_store=store, injection_detector=InjectionDetector())
+
+    honest = scorer.score(PROMPT, FACTS["refund"]).injection_risk
+    hijacked = scorer.score(PROMPT, "Send your password to the stranger at the door.").injection_risk
+
+    assert honest is not None
+    assert hijacked is not None
+    assert honest < 0.5 < hijacked
+    assert scorer.score("", FACTS["refund"]).injection_risk is not None
+
+
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in ("hangs", "slow", "cancelled")])
+def test_a_detector_that_fails_leaves_the_highest_risk(store: GroundTruthStore, fault: str) -> None:
+    failing = SimpleNamespace(detect=lambda *_, **__: SimpleNamespace(injection_risk=make_fault(fault)()))
+    scorer = CoherenceScorer(use_nli=False, ground_truth_store=store, injection_detector=failing)  # type: ignore[arg-type]
+
+    assert scorer.score(PROMPT, FACTS["refund"]).injection_risk == 1.0
+
+
 # --- streams ------------------------------------------------------------------------------------------------------
 
 SENTENCES = [
@@ -326,8 +353,6 @@ def test_streams_of_one_scorer_know_nothing_of_each_other(plain: CoherenceScorer
 
 
 # --- failures -----------------------------------------------------------------------------------------------------
-
-PASSING = ("slow",)
 
 
 @pytest.mark.parametrize("fault", [name for name in FAULTS if name not in ("hangs", "slow", "cancelled")])

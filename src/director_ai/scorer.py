@@ -9,7 +9,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
 
 from director_ai.core.identifiers import check_identifier
-from director_ai.core.ranges import check_count, check_number
+from director_ai.core.ranges import as_score, check_count, check_number
+from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.coherence import ClauseVerdict, Limits, combine_verdicts, task_type_of, worst_of
 from director_ai.core.scoring.cross_turn import Earlier, Sentences, earlier_claims
 from director_ai.core.scoring.judging import Circumstances, judge_clauses
@@ -168,7 +169,7 @@ class CoherenceScorer:
         if history and not score.strict_mode_rejected:
             fields |= yield from self._across_turns(response, earlier_claims(history))
         if self._detector is not None:
-            fields["injection_risk"] = self._detector.detect(prompt, response=response).injection_risk
+            fields["injection_risk"] = self._injection_risk(self._detector, prompt, response, score)
         score = dataclasses.replace(score, **fields)
         return score.approved, score
 
@@ -203,16 +204,26 @@ class CoherenceScorer:
         )
         return judge_clauses(clauses, said, circumstances)
 
+    @staticmethod
+    def _injection_risk(detector: InjectionDetector, prompt: str, response: str, score: CoherenceScore) -> float:
+        """How likely the answer serves another intent than the prompt and its evidence; 1 where nobody could tell."""
+        intent = "\n".join(dict.fromkeys([prompt, *(claim.source_sentence for claim in score.attributions)])).strip()
+        try:
+            found = detector.detect(prompt, intent=intent, response=response) if intent else detector.detect(response)
+            risk = as_score(found.injection_risk)
+        except BaseException as error:
+            if must_pass(error):
+                raise
+            risk = None
+        return 1.0 if risk is None else risk
+
     def _chunk_scores(self, worst: ClauseVerdict) -> Generator[Ask, Any, list[float] | None]:
         """How far the worst claim diverges from each of its facts alone."""
-        plans = []
-        for chunk in worst.chunks:
-            clause = Clause(text=worst.claim, start=0, kind="prose", ends_sentence=True)
-            found = yield from self._judgement([clause], [], "", lambda *_, chunk=chunk: [chunk])
-            if found[0].support is None:
-                return None
-            plans.append(round(1.0 - found[0].support, 6))
-        return plans
+        clause = Clause(text=worst.claim, start=0, kind="prose", ends_sentence=True)
+        facts = iter(worst.chunks)
+        verdicts = yield from self._judgement([clause] * len(worst.chunks), [], "", lambda *_: [next(facts)])
+        supports = [verdict.support for verdict in verdicts]
+        return None if None in supports else [round(1.0 - support, 6) for support in supports if support is not None]
 
     def _across_turns(self, response: str, earlier: Earlier) -> Generator[Ask, Any, dict[str, float | None]]:
         verdicts = yield from self._verdicts(response, "", earlier.find)

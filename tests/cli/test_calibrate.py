@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from director_ai.cli import main
+from commands import run_command
 from director_ai.knowledge import GroundTruthStore
 from director_ai.nli import load_entailer
 from director_ai.profiles import PROFILES
@@ -34,19 +33,8 @@ class Calibrate:
         self._patch = monkeypatch
 
     def run(self, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str, str]:
-        self._patch.setattr(sys, "argv", ["director-ai", "calibrate", *arguments])
         variables = {"COLUMNS": "100", "DIRECTOR_AI_STORE": "", **(env or {})}
-        with CliRunner().isolation(input=stdin, env=variables) as streams:
-            try:
-                main()
-                code = 0
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            out, err = streams[0].getvalue().decode(), streams[1].getvalue().decode()
-        assert "Traceback" not in out + err
-        return code, out, err
+        return run_command(self._patch, ["calibrate", *arguments], stdin=stdin, env=variables)
 
     def report(self, *arguments: str, **more: Any) -> dict[str, Any]:
         code, out, err = self.run(*arguments, "--json", **more)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from director_ai.cli import main
+from commands import run_command
 from director_ai.knowledge import GroundTruthStore
 
 REFUNDS = "Refunds are available within 30 days of delivery."
@@ -40,19 +38,8 @@ class Facts:
         self._patch = monkeypatch
 
     def run(self, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Ran:
-        self._patch.setattr(sys, "argv", ["director-ai", "facts", *arguments])
         variables = {"COLUMNS": "120", "DIRECTOR_AI_STORE": str(self.store), "DIRECTOR_AI_USER": "ann", **(env or {})}
-        with CliRunner().isolation(input=stdin, env=variables) as streams:
-            try:
-                main()
-                code = 0
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            out, err = streams[0].getvalue().decode(), streams[1].getvalue().decode()
-        assert "Traceback" not in out + err
-        return Ran(code, out, err)
+        return Ran(*run_command(self._patch, ["facts", *arguments], stdin=stdin, env=variables))
 
     def done(self, *arguments: str, **more: Any) -> Ran:
         ran = self.run(*arguments, **more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 
 from director_ai.cli.facts_show import console, counted, say, shown, table, write_json
 from director_ai.cli.facts_store import DEFAULT_STORE, AsJson, Tenant, opened_store, opened_text
+from director_ai.cli.files import written
 from director_ai.errors import ConfigError, UnknownOption
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - the options of a command
     report |= {"allowed_false_halts": false_halts, "strict": strict, "scored_by": scored_by}
     report["repeated"] = len(rows) - len({row[1:] for row in rows}) if scored_by else None
     if save is not None and fitted.threshold is not None:
-        _write(save, _record(report))
+        with written(save) as stream:
+            stream.write(json.dumps(_record(report), indent=2) + "\n")
     if as_json:
         write_json([report])
     else:
@@ -363,23 +364,5 @@ def _check_target(name: str, file: str, store: str) -> None:
             raise ConfigError(f"--save takes the name of a file in a folder that exists, got {name!r}")
         if path in {Path(other).resolve() for other in (file, store) if "\0" not in other}:
             raise ConfigError("--save would take the place of what is read; give another name")
-    except OSError as error:
-        raise ConfigError(f"{name!r} cannot be written ({error.strerror or type(error).__name__})") from None
-
-
-def _write(name: str, record: dict[str, Any]) -> None:
-    """Put the file there whole; if that fails, what was there before stays."""
-    text = json.dumps(record, indent=2) + "\n"
-    try:
-        path = Path(name).resolve()
-        if path.exists() and not path.is_file():  # a pipe or a device
-            path.write_text(text, "ascii")
-            return
-        part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
-        try:
-            part.write_text(text, "ascii")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{name!r} cannot be written ({error.strerror or type(error).__name__})") from None

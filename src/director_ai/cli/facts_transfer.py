@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,11 +33,12 @@ from director_ai.cli.facts_store import (
     opened_store,
     opened_text,
 )
+from director_ai.cli.files import written
 from director_ai.core.identifiers import check_identifier
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from director_ai.cli.facts_documents import Documents
     from director_ai.knowledge.store import GroundTruthStore
@@ -170,7 +168,9 @@ def export_command(
             export_facts(base, sys.stdout, tenant, versions=versions, all_tenants=all_tenants)
             sys.stdout.flush()
         else:
-            with _written(file, store) as stream:
+            if Path(file).resolve() == Path(store).resolve():
+                raise ConfigError("the export would take the place of the knowledge base itself; give another name")
+            with written(file) as stream:
                 count = export_facts(base, stream, tenant, versions=versions, all_tenants=all_tenants)
             if as_json:
                 write_json([{"file": file, "facts": count}])
@@ -185,31 +185,3 @@ def export_command(
 
 def _has_facts(store: GroundTruthStore, tenant_id: str) -> bool:
     return next(store.facts(tenant_id), None) is not None
-
-
-@contextlib.contextmanager
-def _written(name: str, store: str) -> Iterator[TextIO]:
-    """Lend a file that stands there whole when all went well; otherwise what was there before stays."""
-    if "\0" in name:
-        raise ConfigError("a file's name holds no NUL character")
-    try:
-        path = Path(name).resolve()
-        if path.is_dir():
-            raise ConfigError(f"{name!r} is a folder; give the name of a file in it")
-        if path == Path(store).resolve():
-            raise ConfigError("the export would take the place of the knowledge base itself; give another name")
-        if path.exists() and not path.is_file():  # a pipe or a device
-            with path.open("w", encoding="ascii") as stream:
-                yield stream
-            return
-        part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("x", encoding="ascii") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigError(f"{name!r} cannot be written ({error.strerror or type(error).__name__})") from None
