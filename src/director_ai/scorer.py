@@ -12,8 +12,8 @@ from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import as_score, check_count, check_number
 from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.coherence import ClauseVerdict, Limits, combine_verdicts, task_type_of, worst_of
-from director_ai.core.scoring.cross_turn import Earlier, Sentences, earlier_claims
 from director_ai.core.scoring.judging import Circumstances, judge_clauses
+from director_ai.core.scoring.text_evidence import Earlier, Sentences, earlier_claims
 from director_ai.core.segment import Clause, ClauseSegmenter
 from director_ai.core.types import CoherenceScore, EvidenceChunk
 from director_ai.errors import ConfigError, DirectorError, UnknownOption

@@ -71,7 +71,7 @@ _LEAD_IN = re.compile(r"[^.!?]{0,120}:\s*\Z")
 _IMPERATIVES = words(
     "contact check visit see ask call consult speak talk email write read note remember refer look click try feel let "
     "follow choose select open go keep make bring enjoy reach get find press restart log sign remind explore browse "
-    "review compare consider think imagine start begin continue wait stay take-a-look be"
+    "review compare consider think imagine start begin continue wait stay"
 )
 _BEFORE_IMPERATIVE = words("please simply just then first next finally also always kindly now so and or")
 _POINTS: Final = {
