@@ -253,11 +253,15 @@ class CoherenceScorer:
             plain = view.retrieve_context_with_chunks
             return lambda claim, _prompt, _before: plain(claim, self._top_k, tenant_id)
 
+        looked = self._told_empty
+
         def read(claim: str, prompt: str, before: Sequence[str]) -> Any:
+            nonlocal looked
             found = view.evidence_for(
                 claim, prompt=prompt, preceding=before, top_k=self._top_k, tenant_id=tenant_id, floor=FLOOR
             )
-            if not found and not self._told_empty:
+            if not found and not looked:
+                looked = True
                 self._tell_empty(view, tenant_id)
             return found
 

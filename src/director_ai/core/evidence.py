@@ -45,12 +45,18 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A text to search by, and how much its answers count beside those of the others."""
+    """What to search by, and how much its answers count beside those of the others."""
 
-    text: str
+    parts: tuple[str, ...]
+    """The clause last, before it what was asked and said."""
     weight: float = 1.0
     decides: bool = True
     """Whether a fact's relevance may be judged by this question alone."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " ".join(self.parts)
 
 
 class Retriever(Protocol):
@@ -68,13 +74,13 @@ def questions_of(clause: str, *, prompt: str = "", preceding: Sequence[str] = ()
     subject is found better alone. Both are asked, and their answers are fused; what a clause that points back is about
     is decided by its context, or another shop that opens at nine would bear it out.
     """
-    context = " ".join(part for part in (prompt, *preceding[-CONTEXT_CLAUSES:]) if part.strip())
+    context = [part for part in (prompt, *preceding[-CONTEXT_CLAUSES:]) if part.strip()]
     if not context:
-        return [Question(text=clause)]
-    whole = Question(text=f"{context} {clause}")
+        return [Question(parts=(clause,))]
+    whole = Question(parts=(*context, clause))
     if points_back(clause):
-        return [whole, Question(text=clause, weight=0.5, decides=False)]
-    return [Question(text=clause), whole]
+        return [whole, Question(parts=(clause,), weight=0.5, decides=False)]
+    return [Question(parts=(clause,)), whole]
 
 
 def points_back(clause: str) -> bool:

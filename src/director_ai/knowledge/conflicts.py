@@ -39,7 +39,7 @@ def conflicts_of(search: Search, tenant_id: str, keys: Iterable[str] | None) -> 
     at = search.tables.revision()
     reported: set[frozenset[tuple[str, str]]] = set()
     for fact in _all(search, tenant_id, at) if keys is None else _named(search, tenant_id, at, keys):
-        for hit in search.find([Question(text=fact.text)], NEIGHBORS, tenant_id, at):
+        for hit in search.find([Question(parts=(fact.text,))], NEIGHBORS, tenant_id, at):
             other = hit.stored.fact
             pair = frozenset({(tenant_id, fact.key), (other.tenant_id, other.key)})
             if len(pair) < 2 or hit.distance > NEAR or pair in reported:

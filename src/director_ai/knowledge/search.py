@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from director_ai.core.evidence import fuse_rankings
 from director_ai.errors import ConfigError
-from director_ai.knowledge.terms import REPEATED, repeated, terms_of
+from director_ai.knowledge.scopes import Scopes
+from director_ai.knowledge.terms import MARK, REPEATED, repeated, terms_asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from director_ai.core.evidence import Question
     from director_ai.knowledge.embedding import Embedder
-    from director_ai.knowledge.tables import FactTables, Numbers, Rows, StoredFact, Vectors
+    from director_ai.knowledge.scopes import Held, Scope
+    from director_ai.knowledge.tables import FactTables, Numbers, StoredFact, Vectors
 
 __all__ = ["FLOOR", "Hit", "Search"]
 
@@ -35,7 +36,6 @@ SATURATION, LENGTH_SHARE = 1.2, 0.75
 """Of BM25: how fast another occurrence stops counting, and how much a long fact is held against itself."""
 UNRELATED, CERTAIN = 0.2, 0.8
 """Cosines of the bundled encoder that stand for relevance 0 and 1."""
-KEPT_SCOPES = 1_000
 LOOKED_AT = 12
 """Candidates per result that is wanted, to choose different ones from."""
 LONG_PASSAGE, SHARED = 40, 0.3
@@ -55,33 +55,6 @@ class Hit:
     distance: float
 
 
-class _Living(NamedTuple):
-    """The facts of a scope that live at a revision, how many they are, and of how many words."""
-
-    lives: np.ndarray
-    facts: int
-    words: int
-
-
-class _Scope:
-    """What search knows of a tenant's facts without reading them, as of a revision of that tenant."""
-
-    __slots__ = ("_living", "changed", "rows")
-
-    def __init__(self, changed: int, rows: Rows) -> None:
-        self.changed, self.rows = changed, rows
-        self._living: tuple[int, _Living] | None = None
-
-    def living(self, at: int) -> _Living:
-        """Return which facts live at a revision; the last answer is kept, for a stream asks at the same one."""
-        known = self._living
-        if known is None or known[0] != at:
-            lives = (self.rows.born <= at) & (self.rows.died > at)
-            known = at, _Living(lives, int(lives.sum()), int(self.rows.words[lives].sum()))
-            self._living = known
-        return known[1]
-
-
 def check_floor(floor: float | None) -> None:
     """Refuse what is no relevance."""
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1):
@@ -96,32 +69,38 @@ class Search:
         self.tables = tables
         self.embedder = embedder
         self._floor = FLOOR if floor is None else float(floor)
-        self._scopes: OrderedDict[str, _Scope] = OrderedDict()
-        self._lock = threading.Lock()
+        self._scopes = Scopes(tables)
 
     def find(
         self, questions: Sequence[Question], top_k: int, tenant_id: str, at: int | None, floor: float | None = None
     ) -> list[Hit]:
         """Return the facts relevant to the questions, nearest first: a tenant's own and the shared ones."""
         floor = self._floor if floor is None else floor
-        questions = [question for question in questions if question.text.strip()]
+        questions = [question for question in questions if any(part.strip() for part in question.parts)]
         if not questions:
             return []
         at = self.tables.revision() if at is None else at
-        scopes = {name: self._scope(name) for name in dict.fromkeys(("", tenant_id))}
-        asked = [_Asked(question, self, scopes, at) for question in questions]
+        scopes = {name: self._scopes.get(name, at) for name in dict.fromkeys(("", tenant_id))}
+        terms = [list(dict.fromkeys(terms_asked(question.parts)))[-MOST_TERMS:] for question in questions]
+        words = _Words(self.tables, scopes, at, list(dict.fromkeys(itertools.chain.from_iterable(terms))))
+        if not words.known and not self.embedder:
+            return []
+        asked = [_Asked(question, own, words) for question, own in zip(questions, terms, strict=True)]
         if self.embedder:
             for each, vector in zip(asked, self.embedder.questions([q.text for q in questions]), strict=True):
                 each.look_near(vector)
         fused = fuse_rankings(ranking for each in asked for ranking in each.rankings)
-        return self._hits(asked, fused[: max(LOOKED_AT * top_k, 12)], top_k, floor)
+        return self._hits(asked, scopes, fused[: max(LOOKED_AT * top_k, 12)], top_k, floor)
 
-    def _hits(self, asked: Sequence[_Asked], places: Sequence[Place], top_k: int, floor: float) -> list[Hit]:
+    @staticmethod
+    def _hits(
+        asked: Sequence[_Asked], scopes: dict[str, Scope], places: Sequence[Place], top_k: int, floor: float
+    ) -> list[Hit]:
         """Return the first relevant and different facts; those that repeat one before them only where others lack."""
         chosen: list[_Candidate] = []
         repeating: list[_Candidate] = []
         for start in range(0, len(places), 2 * top_k):
-            for candidate in self._candidates(asked, places[start : start + 2 * top_k]):
+            for candidate in _candidates(asked, scopes, places[start : start + 2 * top_k]):
                 if candidate.relevance >= floor:
                     repeats = len(chosen) >= ALWAYS_KEPT and candidate.repeats(chosen)
                     (repeating if repeats else chosen).append(candidate)
@@ -133,41 +112,29 @@ class Search:
             key=lambda hit: hit.distance,
         )
 
-    def _candidates(self, asked: Sequence[_Asked], places: Sequence[Place]) -> list[_Candidate]:
-        by_tenant: dict[str, list[int]] = {}
-        for tenant, row in places:
-            by_tenant.setdefault(tenant, []).append(row)
-        facts = {
-            (tenant, stored.id): stored
-            for tenant, rows in by_tenant.items()
-            for stored in self.tables.load(tenant, rows)
-        }
-        cosines = [each.cosines(by_tenant) for each in asked]
-        found = []
-        for place in places:
-            if place in facts:  # a version may have left the index since it was found
-                terms = frozenset(terms_of(facts[place].fact.text))
-                near = [
-                    each.relevance(terms, said.get(place))
-                    for each, said in zip(asked, cosines, strict=True)
-                    if each.decides
-                ]
-                found.append(_Candidate(facts[place], terms, max(near)))
-        return found
+    def close(self) -> None:
+        """Let go of what was kept of the facts, and of the database."""
+        self._scopes.forget()
+        self.tables.close()
 
-    def _scope(self, tenant_id: str) -> _Scope:
-        changed = self.tables.changed(tenant_id)
-        with self._lock:
-            known = self._scopes.get(tenant_id)
-            if known is not None and known.changed == changed:
-                self._scopes.move_to_end(tenant_id)
-                return known
-        found = _Scope(changed, self.tables.rows(tenant_id))
-        with self._lock:
-            self._scopes[tenant_id] = found
-            while len(self._scopes) > KEPT_SCOPES:
-                self._scopes.popitem(last=False)
-        return found
+
+def _candidates(asked: Sequence[_Asked], scopes: dict[str, Scope], places: Sequence[Place]) -> list[_Candidate]:
+    by_tenant: dict[str, list[int]] = {}
+    for tenant, row in places:
+        by_tenant.setdefault(tenant, []).append(row)
+    facts = {(tenant, held.stored.id): held for tenant, rows in by_tenant.items() for held in scopes[tenant].load(rows)}
+    cosines = [each.cosines(by_tenant) for each in asked]
+    found = []
+    for place in places:
+        if place in facts:  # a version may have left the index since it was found
+            held = facts[place]
+            near = [
+                each.relevance(held.terms, said.get(place))
+                for each, said in zip(asked, cosines, strict=True)
+                if each.decides
+            ]
+            found.append(_Candidate(held, max(near)))
+    return found
 
 
 class _Candidate:
@@ -175,8 +142,8 @@ class _Candidate:
 
     __slots__ = ("relevance", "stored", "terms")
 
-    def __init__(self, stored: StoredFact, terms: frozenset[str], relevance: float) -> None:
-        self.stored, self.terms, self.relevance = stored, terms, relevance
+    def __init__(self, held: Held, relevance: float) -> None:
+        self.stored, self.terms, self.relevance = held.stored, held.terms, relevance
 
     def repeats(self, others: Sequence[_Candidate]) -> bool:
         """Whether this is a long passage that says mostly what one before it says: together they are one evidence.
@@ -191,16 +158,14 @@ class _Candidate:
 class _Asked:
     """One question, and what was found for it so far."""
 
-    def __init__(self, question: Question, search: Search, scopes: dict[str, _Scope], at: int) -> None:
+    def __init__(self, question: Question, terms: Sequence[str], words: _Words) -> None:
         self._weight, self.decides = question.weight, question.decides
-        self._tables, self._scopes, self._at = search.tables, scopes, at
-        self._terms = list(dict.fromkeys(terms_of(question.text)))[-MOST_TERMS:]
+        self._tables, self._at, self._scopes = words.tables, words.at, words.scopes
         self._vector: Vectors | None = None
         self._near: dict[Place, float] = {}
-        self._living = {name: scope.living(at) for name, scope in scopes.items()}
-        self._count = sum(living.facts for living in self._living.values())
-        self._worth: dict[str, float] = {}
-        self.rankings: list[tuple[list[Place], float]] = [(self._by_words(), WORDS_WEIGHT * self._weight)]
+        self._worth = words.worth(terms)
+        self._total = math.fsum(self._worth.values())
+        self.rankings: list[tuple[list[Place], float]] = [(words.ranking(terms), WORDS_WEIGHT * self._weight)]
 
     def look_near(self, vector: Vectors) -> None:
         """Add the ranking by meaning."""
@@ -228,76 +193,114 @@ class _Asked:
 
     def relevance(self, held: frozenset[str], cosine: float | None) -> float:
         """Return from 0 to 1 how much a fact has to do with the question, by its words and its meaning."""
-        total = math.fsum(self._worth.values())
-        by_words = math.fsum(worth for term, worth in self._worth.items() if term in held) / total if total else 0.0
+        by_words = math.fsum(worth for term, worth in self._worth.items() if term in held)
+        by_words = by_words / self._total if self._total else 0.0
         if cosine is None:
             return by_words
         by_meaning = min(1.0, max(0.0, (cosine - UNRELATED) / (CERTAIN - UNRELATED)))
         return max(by_meaning, (by_words + by_meaning) / 2)  # one shared word alone makes nothing relevant
 
-    def _by_words(self) -> list[Place]:
-        """Rank by BM25 within the scopes that are read: other tenants' facts change nothing."""
-        found = {name: self._postings(name) for name in self._scopes}
-        scores = {name: np.zeros(len(scope.rows.ids)) for name, scope in self._scopes.items()}
-        usual = sum(living.words for living in self._living.values()) / self._count if self._count else 1.0
-        common: list[str] = []
-        for term in self._terms:
-            rows = {name: self._alive(name, found[name].get(term)) for name in self._scopes}
-            count = sum(len(places) for places in rows.values())
-            self._worth[term] = 1 + math.log((self._count + 1) / (count + 1))
-            if any(len(found[name].get(term, ())) > COMMON for name in self._scopes):
-                common.append(term)
-            else:
-                worth = math.log(1 + (self._count - count + 0.5) / (count + 0.5))
-                self._add(scores, rows, worth, usual, 1)
-                for before, times in zip((1, *REPEATED), REPEATED, strict=False):
-                    often = {name: self._alive(name, found[name].get(repeated(term, times))) for name in self._scopes}
-                    self._add(scores, often, worth, usual, times)
-                    self._add(scores, often, -worth, usual, before)
-        if common and not any(score.any() for score in scores.values()):
-            self._add(scores, self._with_all(common), 1.0, usual, 1)
+
+class _Words:
+    """Which facts hold the words of all questions about a clause, and what a word is worth to them (BM25).
+
+    Only the scopes that are read count: other tenants' facts change nothing.
+    """
+
+    def __init__(self, tables: FactTables, scopes: dict[str, Scope], at: int, terms: Sequence[str]) -> None:
+        self.tables, self.scopes, self.at = tables, scopes, at
+        self._living = {name: scope.living(at) for name, scope in scopes.items()}
+        self._count = sum(living.facts for living in self._living.values())
+        self._usual = max(sum(living.words for living in self._living.values()) / max(self._count, 1), 1.0)
+        self._found = {name: _postings(scope, terms) for name, scope in scopes.items()}
+        self._gains: dict[str, list[tuple[str, Numbers, np.ndarray]]] = {}
+        self._common: set[str] = set()
+        self._worth: dict[str, float] = {}
+        for term in dict.fromkeys(term for rows in self._found.values() for term in rows if MARK not in term):
+            self._weigh(term)
+
+    @property
+    def known(self) -> bool:
+        """Whether any fact holds any of them."""
+        return any(self._found.values())
+
+    def worth(self, terms: Sequence[str]) -> dict[str, float]:
+        """Return how much each term tells: the rarer, the more."""
+        unheard = 1 + math.log(self._count + 1)
+        return {term: self._worth.get(term, unheard) for term in terms}
+
+    def ranking(self, terms: Sequence[str]) -> list[Place]:
+        """Return the facts that hold some of these terms, the best first."""
+        gains = [gain for term in terms for gain in self._gains.get(term, ())]
+        if not gains:
+            common = [term for term in terms if term in self._common]
+            gains = [(name, rows, np.ones(len(rows))) for name, rows in self._with_all(common).items()]
+        scores = {name: np.zeros(len(self.scopes[name].rows.ids)) for name in dict.fromkeys(name for name, *_ in gains)}
+        for name, places, values in gains:
+            scores[name][places] += values
         return self._best(scores)
 
-    def _postings(self, name: str) -> dict[str, Numbers]:
-        """Return the rows of a scope that hold each term, and of the terms that tell much those that repeat it."""
-        found = self._tables.postings(name, self._terms, COMMON)
-        rare = [term for term, rows in found.items() if 0 < len(rows) <= COMMON]
-        marks = [repeated(term, times) for term in rare for times in REPEATED]
-        return found | self._tables.postings(name, marks, COMMON) if marks else found
+    def _weigh(self, term: str) -> None:
+        rows = self._alive(term)
+        count = sum(len(places) for places in rows.values())
+        self._worth[term] = 1 + math.log((self._count + 1) / (count + 1))
+        if any(len(found.get(term, ())) > COMMON for found in self._found.values()):
+            self._common.add(term)
+            return
+        worth = math.log(1 + (self._count - count + 0.5) / (count + 0.5))
+        gains = self._gains[term] = self._gain(rows, worth, 1)
+        for before, times in zip((1, *REPEATED), REPEATED, strict=False):
+            often = self._alive(repeated(term, times))
+            if not often:
+                break  # what does not occur twice does not occur four times
+            gains += self._gain(often, worth, times) + self._gain(often, -worth, before)
+
+    def _gain(self, rows: dict[str, Numbers], worth: float, times: int) -> list[tuple[str, Numbers, np.ndarray]]:
+        """Return what a term adds to the facts that hold it so often."""
+        gains = []
+        for name, places in rows.items():
+            length = self.scopes[name].rows.words[places] / self._usual
+            held_against = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
+            gains.append((name, places, worth * times * (SATURATION + 1) / (times + held_against)))
+        return gains
 
     def _with_all(self, terms: Sequence[str]) -> dict[str, Numbers]:
         """Return the facts that hold all terms, or as many of them as any do: for questions of common words alone."""
         for number in range(len(terms), 0, -1):
-            rows = {
-                name: self._alive(name, self._tables.together(name, terms[:number], COMMON)) for name in self._scopes
-            }
-            if any(len(places) for places in rows.values()):
-                return rows
-        return {name: np.empty(0, np.int64) for name in self._scopes}
+            rows = {name: self.tables.together(name, terms[:number], COMMON) for name in self.scopes}
+            if places := self._places(rows):
+                return places
+        return {}
 
-    def _alive(self, name: str, rows: Numbers | None) -> Numbers:
-        """Return the places in a scope of the rows that live at the revision that is read."""
-        known = self._scopes[name].rows.ids
-        if rows is None or not len(rows) or not len(known):
-            return np.empty(0, np.int64)
-        places: Numbers = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        return np.asarray(places[(known[places] == rows) & self._living[name].lives[places]])
+    def _alive(self, term: str) -> dict[str, Numbers]:
+        return self._places({name: found[term] for name, found in self._found.items() if term in found})
 
-    def _add(
-        self, scores: dict[str, np.ndarray], rows: dict[str, Numbers], worth: float, usual: float, times: int
-    ) -> None:
-        """Add what a term is worth to the facts that hold it so often."""
-        for name, places in rows.items():
-            if not len(places):
+    def _places(self, rows: dict[str, Numbers]) -> dict[str, Numbers]:
+        """Return the places in their scopes of the rows that live at the revision that is read."""
+        found = {}
+        for name, held in rows.items():
+            known = self.scopes[name].rows.ids
+            if not len(held) or not len(known):
                 continue
-            length = self._scopes[name].rows.words[places] / max(usual, 1.0)
-            held_against = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
-            scores[name][places] += worth * times * (SATURATION + 1) / (times + held_against)
+            places: Numbers = np.minimum(known.searchsorted(held), len(known) - 1)
+            places = places[(known[places] == held) & self._living[name].lives[places]]
+            if len(places):
+                found[name] = places
+        return found
 
     def _best(self, scores: dict[str, np.ndarray]) -> list[Place]:
         found: list[tuple[float, str, int]] = []
         for name, score in scores.items():
             places = np.flatnonzero(score > 0)
             places = places[np.argsort(-score[places], kind="stable")[:CANDIDATES]]  # of equals, those that came first
-            found += [(-float(score[p]), name, int(self._scopes[name].rows.ids[p])) for p in places]
+            found += zip((-score[places]).tolist(), itertools.repeat(name), self.scopes[name].rows.ids[places].tolist())
         return [(name, row) for _, name, row in sorted(found)[:CANDIDATES]]
+
+
+def _postings(scope: Scope, terms: Sequence[str]) -> dict[str, Numbers]:
+    """Return the rows of a scope that hold each term, and of the terms that tell much those that repeat it."""
+    found = {term: rows for term, rows in scope.postings(terms, COMMON).items() if len(rows)}
+    marks = [repeated(term, times) for term, rows in found.items() if len(rows) <= COMMON for times in REPEATED]
+    if marks:
+        found |= {mark: rows for mark, rows in scope.postings(marks, COMMON).items() if len(rows)}
+    return found

@@ -50,7 +50,7 @@ class KnowledgeView:
 
     def retrieve_context_with_chunks(self, query: str, top_k: int = 3, tenant_id: str = "") -> list[EvidenceChunk]:
         """Return the relevant facts, the most relevant first; an empty list when nothing is relevant."""
-        return self._ask([Question(text=checked_query(query))], top_k, tenant_id)
+        return self._ask([Question(parts=(checked_query(query),))], top_k, tenant_id)
 
     def evidence_for(
         self,
@@ -206,7 +206,7 @@ class GroundTruthStore(KnowledgeView):
 
     def close(self) -> None:
         """Let go of the database. What was stored stays; a store in memory is gone."""
-        self.tables.close()
+        self._search.close()
 
     def __enter__(self) -> Self:
         return self

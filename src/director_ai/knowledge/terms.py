@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import regex  # type: ignore[import-untyped]
 
-__all__ = ["REPEATED", "index_terms", "repeated", "terms_of"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MARK", "REPEATED", "index_terms", "repeated", "terms_asked", "terms_of"]
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]+|[\p{L}\p{M}\p{N}]+(?:['’.][\p{L}\p{N}]+)*"
 )
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['.][A-Za-z0-9]+)*")
+"""The same of plain text, in a fraction of the time."""
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]")
 LONGEST = 40
 """Characters of a term; what is longer is no word, and its beginning tells it from others well enough."""
@@ -34,6 +41,8 @@ _ENDINGS = (
 
 REPEATED = (2, 4)
 """How often a term must occur in a text for the index to say so."""
+MARK = "~"
+"""Stands in no term."""
 
 
 def index_terms(text: str) -> list[str]:
@@ -45,13 +54,31 @@ def index_terms(text: str) -> list[str]:
 
 def repeated(term: str, times: int) -> str:
     """Return the mark of a term that occurs at least so often."""
-    return f"{term}~{times}"
+    return f"{term}{MARK}{times}"
 
 
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text in their order, with repetitions; text of silent words alone keeps those."""
-    found = [term for match in _WORD.finditer(text) for term in _terms(match[0])]
-    return [term for term in found if term not in _SILENT] or found
+    return _without_silent(_all_terms(text))
+
+
+def terms_asked(parts: Sequence[str]) -> list[str]:
+    """Return the terms of a question; its parts are asked again and again while a stream goes on."""
+    return _without_silent([term for part in parts for term in _terms_said(part)])
+
+
+@functools.lru_cache(maxsize=1_024)
+def _terms_said(text: str) -> list[str]:
+    return _all_terms(text)
+
+
+def _all_terms(text: str) -> list[str]:
+    words = _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(text)
+    return [term for word in words for term in _terms(word)]
+
+
+def _without_silent(terms: list[str]) -> list[str]:
+    return [term for term in terms if term not in _SILENT] or terms
 
 
 @functools.lru_cache(maxsize=50_000)
