@@ -20,7 +20,7 @@ RANK_OFFSET = 10
 CONTEXT_CLAUSES = 2
 """What "it" means was said a sentence or two ago; the beginning of a long answer would only mislead."""
 POINTING = frozenset(
-    "it its they them their theirs he him his she her hers this that these those there here both such one ones".split()
+    "it its they them their theirs he him his she her hers this that these those there here both such ones".split()
 )
 """Words that stand for what was named before."""
 FIRST_WORDS = 3

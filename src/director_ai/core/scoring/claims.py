@@ -91,7 +91,7 @@ _NO_SUBJECT = SUBORDINATORS | words(
 )
 _DETERMINERS = words("the a an our your my this that these those each every all both")
 _LONGEST_SUBJECT = 6
-_COORDINATORS = words("and but")
+_COORDINATORS, _CONTRASTING = words("and but"), words("while whereas")
 _SKIPPED = ADVERBS | CONNECTIVES | words("not also then still now therefore thus")
 
 
@@ -155,13 +155,13 @@ def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statem
         return (Statement(text=claim.text, start=start, end=end),)
     subject = _subject(claim.text)
     found = []
-    for number, (first, last) in enumerate(parts):
+    for number, (first, last, has_subject) in enumerate(parts):
         part = said[first:last].strip(" ,;")
         if number == 0:
             part = claim.text[: len(claim.text) - (len(said) - last)].strip(" ,;")
-        elif subject:
+        elif subject and not has_subject:
             part = f"{subject} {part}"
-        found.append(Statement(text=_ended(part), start=start + first, end=start + last))
+        found.append(Statement(text=_ended(part[:1].upper() + part[1:]), start=start + first, end=start + last))
     return tuple(found)
 
 
@@ -292,7 +292,7 @@ def _subject(said: str) -> str:
     matches = list(_WORD.finditer(said, begin, min(end, begin + 120)))
     for match, after in zip(matches, [*matches[1:], None], strict=True):
         word = match[0].lower().replace("’", "'")
-        if found and _is_verb(word, after):
+        if found and _is_verb(word, after[0].lower().replace("’", "'") if after else ""):
             break
         gap = said[found[-1].end() : match.start()] if found else " "
         if gap != " " or word in _NO_SUBJECT or len(found) == _LONGEST_SUBJECT:
@@ -303,30 +303,62 @@ def _subject(said: str) -> str:
     return said[found[0].start() : found[-1].end()] if found else ""
 
 
-def _is_verb(word: str, after: re.Match[str] | None) -> bool:
+def _is_verb(word: str, follows: str) -> bool:
     """Whether a word is the verb of its statement; "charge" is none before "is"."""
-    follows = after[0].lower().replace("’", "'") if after else ""
     return word in SURE_VERBS or (word in LIKELY_VERBS and follows not in SURE_VERBS and follows not in LIKELY_VERBS)
 
 
-def _coordinated(said: str) -> list[tuple[int, int]]:
-    """Return the parts of a clause that have a verb each and share a subject."""
+class _Part(NamedTuple):
+    """A piece of a clause that states something."""
+
+    start: int
+    end: int
+    has_subject: bool
+
+
+def _coordinated(said: str) -> list[_Part]:
+    """Return the parts of a clause that have a verb each, whether they share the first one's subject or not."""
     matches = list(_WORD.finditer(said))
-    borders = [0]
-    for at in range(2, len(matches) - 1):
-        if matches[at][0].lower() not in _COORDINATORS:
+    spoken = [match[0].lower().replace("’", "'") for match in matches]
+    borders, subjects = [0], [True]
+    since = 0
+    for at in range(2, len(matches) - 1) if spoken and spoken[0] not in SUBORDINATORS else ():
+        joins = spoken[at] in _COORDINATORS or spoken[at] in _CONTRASTING
+        if not joins or not _has_verb(spoken[since:at]):
             continue
-        after = next((m[0].lower() for m in matches[at + 1 :] if m[0].lower() not in _SKIPPED), "")
-        before = [m[0].lower() for m in matches[:at] if m.start() >= borders[-1]]
-        if after in SURE_VERBS and _has_verb(before):
+        after = next((place for place in range(at + 1, len(matches)) if spoken[place] not in _SKIPPED), at)
+        has_subject = spoken[after] not in SURE_VERBS
+        sure = not said[: matches[at].start()].endswith(", ")  # "the costs and the fees charged" is one thing
+        if has_subject and not _states(matches[after:], sure=sure):
+            continue
+        if has_subject or spoken[at] in _COORDINATORS:
             borders.append(matches[at].end() + 1)
+            subjects.append(has_subject)
+            since = at + 1
     ends = [*borders[1:], len(said)]
-    return [(first, _without_coordinator(said, first, last)) for first, last in zip(borders, ends, strict=True)]
+    return [
+        _Part(first, _without_coordinator(said, first, last), own)
+        for first, last, own in zip(borders, ends, subjects, strict=True)
+    ]
+
+
+def _states(matches: Sequence[re.Match[str]], *, sure: bool) -> bool:
+    """Whether words begin with a subject and its verb."""
+    near: list[str] = []
+    for before, match in zip([None, *matches], matches[: _LONGEST_SUBJECT + 2], strict=False):
+        if before is not None and match.start() != before.end() + 1:
+            break  # a subject has no comma in it
+        near.append(match[0].lower().replace("’", "'"))
+    if not near or near[0] in SUBORDINATORS:
+        return False
+    if sure:
+        return any(word in SURE_VERBS for word in near[1:])
+    return any(_is_verb(word, after) for word, after in zip(near[1:], [*near[2:], ""], strict=True))
 
 
 def _without_coordinator(said: str, first: int, last: int) -> int:
     part = said[first:last]
-    trimmed = re.sub(r",?\s+(?:and|but)\s*\Z", "", part) if last < len(said) else part
+    trimmed = re.sub(r",?\s+(?:and|but|while|whereas)\s*\Z", "", part) if last < len(said) else part
     return first + len(trimmed)
 
 

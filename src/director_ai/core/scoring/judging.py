@@ -6,6 +6,7 @@ raised. A clause that could not be judged is `not_evaluated`, and no text with s
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Generator
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from director_ai.core.ranges import as_score
 from director_ai.core.runtime.interrupts import must_pass
-from director_ai.core.scoring.claims import Claim, read_claim
+from director_ai.core.scoring.claims import Claim, read_claim, statements_of
 from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
 from director_ai.core.scoring.entailment import Opinion, premises_of, read_opinions, weigh
 from director_ai.core.scoring.slots.reading import Reading
@@ -86,9 +87,37 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
         if opinions is None:
             return [_failed(each, "model_error") if isinstance(each, _Open) else each for each in verdicts]
     said_of = iter(opinions or ())
-    return [
-        _weighed(each, next(said_of, None), circumstances) if isinstance(each, _Open) else each for each in verdicts
-    ]
+    weighed = [_weighed(each, next(said_of, None), circumstances) for each in waiting]
+    if circumstances.use_model:
+        weighed = yield from _in_parts(waiting, weighed, circumstances)
+    ready = iter(weighed)
+    return [next(ready) if isinstance(each, _Open) else each for each in verdicts]
+
+
+def _in_parts(
+    waiting: Sequence[_Open], weighed: Sequence[ClauseVerdict], circumstances: Circumstances
+) -> Generator[Ask, Any, list[ClauseVerdict]]:
+    """Ask again, part by part, where no value differs and yet the whole is not supported.
+
+    Of two facts in one breath a model easily overlooks one; the worst part decides.
+    """
+    asked: dict[int, list[_Open]] = {}
+    for place, (each, verdict) in enumerate(zip(waiting, weighed, strict=True)):
+        is_doubtful = verdict.verdict != "supported" and not verdict.differences
+        said = statements_of(each.claim.text) if is_doubtful else ()
+        if len(said) > 1:
+            asked[place] = [each._replace(claim=Claim("claim", part.text, Reading(part.text))) for part in said]
+    found = list(weighed)
+    opinions = (yield from _opinions([part for parts in asked.values() for part in parts])) if asked else None
+    if opinions is None:
+        return found  # what was doubtful stays so
+    said_of = iter(opinions)
+    for place, parts in asked.items():
+        worst = min((_weighed(part, next(said_of), circumstances) for part in parts), key=lambda each: each.coherence)
+        whole = found[place]
+        if worst.coherence > whole.coherence:
+            found[place] = dataclasses.replace(worst, clause=whole.clause, start=whole.start, claim=whole.claim)
+    return found
 
 
 def _look_up(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from director_ai.core.grammar import POINTERS, PRONOUNS
 from director_ai.core.scoring.slots.agreement import agree, comparable
 from director_ai.core.scoring.slots.framing import figure
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
@@ -18,6 +19,7 @@ __all__ = ["Overlap", "compare_words"]
 _VALUES = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _COUNTS = frozenset({"1", "2", "3", "4"})
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
+_POINTING = PRONOUNS | POINTERS
 _SHORTEST = 5
 """Letters from which on two words that begin alike count as one: "deliver" and "delivery"."""
 
@@ -31,7 +33,7 @@ class Overlap(NamedTuple):
     """Numbers, dates and amounts that are nowhere in the evidence."""
     missing_names: int
     foreign: bool
-    """Of three telling words or more the evidence has none."""
+    """Of three telling words or more the evidence has none; of four, where a pronoun says whom it is about."""
 
 
 def compare_words(claim: Reading, evidence: Reading) -> Overlap:
@@ -49,8 +51,14 @@ def compare_words(claim: Reading, evidence: Reading) -> Overlap:
         coverage=(found + stated) / total if total else 1.0,
         missing_values=len(values) - stated,
         missing_names=missing,
-        foreign=total >= 3 and not found + stated,
+        foreign=total >= 3 + _points_back(claim) and not found + stated,
     )
+
+
+def _points_back(claim: Reading) -> bool:
+    """Whether the first word stands for something named before, which would have been a telling word."""
+    first = claim.t.sentences[0][0] if claim.t.sentences else 0
+    return claim.t.words[first] in _POINTING
 
 
 def _is_stated(slot: Slot, evidence: Reading, figures: set[str]) -> bool:

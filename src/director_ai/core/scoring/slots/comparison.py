@@ -11,7 +11,9 @@ from director_ai.core.scoring.slots.contradiction import compare_negations, comp
 from director_ai.core.scoring.slots.framing import figure, is_framed
 from director_ai.core.scoring.slots.gapping import favors_own
 from director_ai.core.scoring.slots.name_comparison import compare_names
+from director_ai.core.scoring.slots.name_places import find_misplaced
 from director_ai.core.scoring.slots.permissions import compare_permissions
+from director_ai.core.scoring.slots.roles import compare_roles
 from director_ai.core.scoring.slots.slips import find_slips
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.units import UNITS
@@ -48,6 +50,7 @@ def compare_readings(claim: Reading, evidence: Reading) -> list[SlotDifference]:
             differences = _compare_sentence(
                 claim, sentence, evidence, numbers, _share(claim, sentence, evidence, matches[0])
             )
+        differences = differences or find_misplaced(claim, sentence, evidence)
         found += differences or find_slips(
             claim, _values(claim, sentence), evidence, on_topic=_is_on_topic(topic, evidence)
         )
@@ -105,7 +108,7 @@ def _compare_sentence(
             counterpart = None if rival.tied else rival.placed.slot
             found.append(SlotDifference(kind=placed.slot.kind, claim=placed.slot, evidence=counterpart))
     found += compare_names(claim, names, evidence, numbers, share)
-    return found
+    return found or compare_roles(claim, sentence, evidence, numbers)
 
 
 class _Rival(NamedTuple):

@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.alignment import context_score
+from director_ai.core.scoring.slots.halves import compare_halves, compare_turned_halves, is_same_half
 from director_ai.core.scoring.slots.polarity import Placed, affirmation, is_cue
+from director_ai.core.scoring.slots.roles import tell_same_event
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
@@ -40,8 +42,11 @@ _CONVERSES = tuple(
 _KIN = frozenset(
     map(stem, "father dad mother mom mum brother sister uncle aunt son daughter nephew niece husband wife".split())
 )
+_DENYING = frozenset({"impossible", "forbidden", "prohibited", "banned", "unavailable", "excluded"})
+_SAID_OF_IT = 14  # words after a doing in which its predicate must come
 _NEARLY_ALL = 0.85
 _FEW_WORDS = 6
+_LEAST_SHARE = 0.5  # of the topic, below which no half is looked for
 _NOUN_LINKS = frozenset("in by with for at during on from of within".split())
 _BEFORE_NOUN = frozenset({"no", "without", "nor", "neither"})
 _LASTING = frozenset({"until", "till", "for"})
@@ -84,17 +89,30 @@ def compare_opposites(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
 ) -> list[SlotDifference]:
     """Differences in quantifiers, comparatives and antonyms."""
-    found = []
+    found, opposed = [], []
     for slot in slots:
         rivals = _rivals(slot.slot, nearby)
-        if not rivals or (slot.slot.kind != "quantifier" and _says(evidence, nearby, slot, rivals)):
+        if not rivals:
             continue
+        if slot.slot.kind != "quantifier":
+            opposed.append(slot)
+            if _says(evidence, nearby, slot, rivals):
+                continue
         rival, score = _best(claim, slot, evidence, rivals)
-        if rival is None or score < _SAME_PLACE or share < 0.5:
+        if rival is None or score < _SAME_PLACE or share < 0.5 or not _excludes(claim, slot, evidence, rival, share):
             continue
-        if _excludes(claim, slot, evidence, rival, share):
+        if is_near_verbatim(claim, slot.first, share) or is_same_half(
+            claim, slot.first, evidence, rival.first, _sentences(evidence, nearby), is_claim_negated=None
+        ):
             found.append(SlotDifference(kind=slot.slot.kind, claim=slot.slot, evidence=rival.slot))
-    return found
+    if found or not opposed or share < _LEAST_SHARE:
+        return found
+    turned = [compare_turned_halves(claim, slot, evidence, _sentences(evidence, nearby)) for slot in opposed]
+    return [difference for difference in turned if difference][:1]
+
+
+def _sentences(evidence: Reading, nearby: list[Placed]) -> list[int]:
+    return sorted({evidence.t.sentence_of[other.first] for other in nearby})
 
 
 def _excludes(claim: Reading, slot: Placed, evidence: Reading, rival: Placed, share: float) -> bool:
@@ -106,6 +124,8 @@ def _excludes(claim: Reading, slot: Placed, evidence: Reading, rival: Placed, sh
         if slot.slot.kind == "comparative"
         else (slot.slot.kind == "antonym" and _lasts(claim, slot) != _lasts(evidence, rival))
     ):
+        return False
+    if slot.slot.kind == "antonym" and tell_same_event(claim.t, slot.first, evidence.t, rival.first):
         return False
     if slot.slot.kind != "antonym" or is_near_verbatim(claim, slot.first, share):
         return True
@@ -200,22 +220,47 @@ def compare_negations(
     claim: Reading, sentence: int, evidence: Reading, sentences: Iterable[int], share: float
 ) -> list[SlotDifference]:
     """Differences in polarity: a predicate that one side negates and the other states."""
-    if share < 0.5:
-        return []
-    found = []
     others = list(sentences)
+    if share < 0.5:
+        return compare_halves(claim, sentence, evidence, others) if share >= _LEAST_SHARE else []
+    found = []
     is_verbatim = is_near_verbatim(claim, claim.t.sentences[sentence][0], share)
     for mine in _negations(claim, [sentence]):
         match = _stated_plainly(mine, claim, evidence, others)
-        if match and (is_verbatim or _turns(claim, mine, evidence, match)):
+        if match and (
+            is_verbatim
+            or (
+                _turns(claim, mine, evidence, match)
+                and is_same_half(claim, mine.predicate, evidence, match.last, others, is_claim_negated=True)
+            )
+        ):
             found.append(SlotDifference(kind="negation", claim=mine.slot, evidence=match.slot))
     for theirs in _negations(evidence, others):
         match = _stated_plainly(theirs, evidence, claim, [sentence])
-        if match and _is_stated_too(evidence, theirs, claim.topics[sentence]):
+        if match and (_is_stated_too(evidence, theirs, claim.topics[sentence]) or _is_denied_later(claim, match.last)):
             continue
-        if match and (is_verbatim or _turns(evidence, theirs, claim, match)):
+        if match and (
+            is_verbatim
+            or (
+                _turns(evidence, theirs, claim, match)
+                and is_same_half(claim, match.last, evidence, theirs.predicate, others, is_claim_negated=False)
+            )
+        ):
             found.append(SlotDifference(kind="negation", claim=match.slot, evidence=theirs.slot))
-    return found
+    return found or compare_halves(claim, sentence, evidence, others)
+
+
+def _is_denied_later(reading: Reading, i: int) -> bool:
+    """Whether a doing is denied by what is said of it: "saving them is not possible"."""
+    t = reading.t
+    if not t.words[i].endswith("ing"):
+        return False
+    for j in range(i + 1, min(i + _SAID_OF_IT, len(t.words))):
+        if t.words[j] in _DENYING or is_cue(t, j):
+            return True
+        if t.kinds[j] not in {"word", "dotted", "number"}:
+            return False
+    return False
 
 
 def _is_stated_too(reading: Reading, negation: Placed, topic: frozenset[str]) -> bool:
@@ -244,6 +289,8 @@ def _clause_topic(reading: Reading, i: int) -> set[str]:
 def _turns(negating: Reading, negation: Placed, stating: Reading, plain: Placed) -> bool:
     """Whether one clause says the contrary of the other: it has one negative more, and no word makes up for it."""
     t = negating.t
+    if _negates_a_noun(t, negation):
+        return False
     if not _NOUN_LINKS.isdisjoint(t.words[negation.first : negation.predicate]) or _negates_a_part(t, negation):
         return False
     after = t.words[negation.predicate + 1 : negation.predicate + 3]
@@ -263,6 +310,12 @@ def _is_duty(t: Tokens, negation: Placed) -> bool:
     """Whether only the duty is negated: who "need not send" it may be another than who sends it."""
     words = t.words[negation.first : negation.predicate]
     return not _NEEDS.isdisjoint(words) or "have to" in " ".join(words)
+
+
+def _negates_a_noun(t: Tokens, negation: Placed) -> bool:
+    """Whether "not" goes with no verb: "the film-maker, not the archive"."""
+    i = negation.first
+    return t.words[i] == "not" and (AUXILIARIES | _NEEDS).isdisjoint(t.words[max(0, i - 3) : i])
 
 
 def _negates_a_part(t: Tokens, negation: Placed) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.alignment import context_score
 from director_ai.core.scoring.slots.name_lists import GENERIC_NAMES, WIDE_PLACES
-from director_ai.core.scoring.slots.names import TITLES, name_keys
+from director_ai.core.scoring.slots.name_places import tells_more
+from director_ai.core.scoring.slots.names import TITLES, is_origin, name_keys
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS, LIGHT_STEMS
@@ -30,6 +31,7 @@ _NEARER = ((2, 0.5), (1, 1.7))
 _COVERED, _COVERING = 0.5, 0.35  # the least share of the claim's topic, and of the clause's, where names are swapped
 _OFF_TOPIC = 0.3
 _LITTLE = 0.6  # a share of the topic below which the words around a name tell nothing
+_TELLING = 0.5  # how much more must be said of the rival where names are swapped
 _ON_TOPIC = 0.4  # the least share of the claim's topic for a name in another's place
 _SAME_PLACE = 2.5  # a context score at which the topic does not matter
 _AS_SUBJECT, _IN_ROLE, _ANYWHERE = 3.2, 0.7, 1.7  # context scores that a rival needs; a subject is often left out
@@ -40,7 +42,6 @@ _SKIPPED = frozenset("the a an its his her their our old new nearby".split())
 _UNLIKE = ({"place", "agent"}, {"place", "subject"})
 _NO_WORDS = FUNCTION_WORDS | TITLES
 _LONGEST_KEPT = 60
-_ORIGINS = ("ish", "ese", "ian", "ean", "can", "sh", "ch")
 
 
 class _Clause(NamedTuple):
@@ -106,7 +107,7 @@ def _tells(claim: Reading, name: _Sought) -> bool:
         return False
     if claim.t.words[name.placed.last + 1] == ":":
         return False  # the label of a list item
-    return not _is_origin(claim, name.placed)
+    return not is_origin(claim.t, name.placed.first, name.placed.last)
 
 
 def _partner(mine: Placed, evidence: Reading) -> Placed | None:
@@ -270,7 +271,7 @@ def _only(claim: Reading, sought: _Sought, evidence: Reading, clauses: list[_Cla
     rival = nearest.rivals[0]
     is_alike = {sought.role, _role(evidence, rival)} not in _UNLIKE and _as_wide(sought.placed, rival)
     is_near = context_score(claim, sought.placed, evidence, rival) >= 0.5
-    return rival if is_alike and is_near and not _is_origin(evidence, rival) else None
+    return rival if is_alike and is_near and not is_origin(evidence.t, rival.first, rival.last) else None
 
 
 def _swapped(claim: Reading, sought: _Sought, evidence: Reading, clauses: list[_Clause]) -> Placed | None:
@@ -287,12 +288,12 @@ def _swapped(claim: Reading, sought: _Sought, evidence: Reading, clauses: list[_
             is_nearer = any(common >= most + margin and score >= least for margin, least in _NEARER)
             if is_nearer and common + score > best_score and _may_replace(sought, evidence, name):
                 best, best_score = name, common + score
-    return best
+    return best if best and tells_more(claim, sought.placed, evidence, best) >= _TELLING else None
 
 
 def _may_replace(sought: _Sought, evidence: Reading, theirs: Placed) -> bool:
     """Whether two names may be of one sort: not a place here and a person there."""
-    if theirs.slot.text[-1].isdecimal() or _is_origin(evidence, theirs):
+    if theirs.slot.text[-1].isdecimal() or is_origin(evidence.t, theirs.first, theirs.last):
         return False
     return _as_wide(sought.placed, theirs) and (sought.role == "place") == (_role(evidence, theirs) == "place")
 
@@ -318,13 +319,6 @@ def _role(reading: Reading, name: Placed) -> str:
     if t.words[name.first] in TITLES or t.words[i] in _AGENTS:
         return "agent"
     return "place" if t.words[i] in _PLACES else ""
-
-
-def _is_origin(reading: Reading, name: Placed) -> bool:
-    """Whether the name only says where something comes from: "Scottish" before a noun."""
-    t = reading.t
-    after = t.raw[name.last + 1]
-    return name.first == name.last and after[0].islower() and t.words[name.first].endswith(_ORIGINS)
 
 
 def _is_variant(word: str, vocabulary: set[str]) -> bool:

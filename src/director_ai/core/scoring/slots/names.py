@@ -11,9 +11,11 @@ from director_ai.core.scoring.slots.values import Slot
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from director_ai.core.scoring.slots.tokens import Tokens
 
-__all__ = ["TITLES", "find_names", "name_keys"]
+__all__ = ["TITLES", "find_names", "has_origin", "is_origin", "name_keys"]
 
 _LINKS = frozenset("of de van von der den la le del di da bin al el y du & st".split())
 _JOINTS = _LINKS | {".", "-", "–"}
@@ -27,6 +29,7 @@ _NO_NAMES = (
     | frozenset("one two three outside inside besides unlike like despite near according beyond should once".split())
 )
 _MAX_WORDS = 8
+_ORIGINS = ("ish", "ese", "ian", "ean", "can", "sh", "ch")
 
 
 def find_names(t: Tokens, taken: bytearray) -> list[Placed]:
@@ -92,6 +95,16 @@ def _is_start(t: Tokens, i: int) -> bool:
     return len(t.raw[i]) == 1 or not t.raw[i].isupper()
 
 
+def has_origin(name: str, vocabulary: Iterable[str]) -> bool:
+    """Whether a text has the adjective of a place: "Spanish" for "Spain"."""
+    return any(word[:3] == name[:3] and word.endswith(_ORIGINS) for word in vocabulary)
+
+
+def is_origin(t: Tokens, first: int, last: int) -> bool:
+    """Whether the name only says where something comes from: "Scottish" before a noun."""
+    return first == last and t.raw[last + 1][0].islower() and t.words[first].endswith(_ORIGINS)
+
+
 def name_keys(folded: str) -> set[str]:
     """What names that may be one have in common: a word, the first letters of a long one, or the initials.
 
@@ -101,6 +114,7 @@ def name_keys(folded: str) -> set[str]:
     keys = {word.replace(".", "") for word in words} | {word[:4] + "*" for word in words if len(word) > 4}
     if len(words) > 1:
         keys.add("".join(word[0] for word in words))
+    keys |= {word[:-1] for word in words if len(word) > 3 and word.endswith("s")}
     if "usa" in keys:
         keys.add("us")
     return keys

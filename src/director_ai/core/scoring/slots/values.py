@@ -19,6 +19,7 @@ SlotKind = Literal[
     "quantifier",
     "comparative",
     "antonym",
+    "roles",
 ]
 Bound = Literal["", "about", "at least", "at most", "more than", "less than"]
 

@@ -1,0 +1,181 @@
+"""Finds statements whose two sides are exchanged: "The tenant pays the landlord" for "The landlord pays the tenant".
+
+A clause is read as a relation: a verb or a noun, and who stands in which of its places. A passive is turned round, and
+words for one event seen from either side (buy and sell) are read as one. Only where each side of the claim stands in
+the place of the other is there a difference: one side alone may well be another event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from director_ai.core.scoring.slots.role_clauses import ORDERS, Clause, may_be_verb, read_clauses
+from director_ai.core.scoring.slots.role_order import compare_events
+from director_ai.core.scoring.slots.role_words import RELATIONS, TRANSFERS
+from director_ai.core.scoring.slots.values import Slot, SlotDifference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from director_ai.core.scoring.slots.reading import Reading
+    from director_ai.core.scoring.slots.role_nouns import Noun
+    from director_ai.core.scoring.slots.tokens import Tokens
+
+__all__ = ["compare_roles", "tell_same_event"]
+
+_LONGEST = 200  # no sentence is read further than this
+_SENTENCES = 30  # of the evidence, that may say after all what the claim does
+_FEWEST = 2  # words that both texts must have: one for each side
+
+
+def _group(kind: str) -> str:
+    return "transfer" if kind in TRANSFERS else kind
+
+
+def _find_rivals() -> dict[str, frozenset[str]]:
+    members: dict[str, set[str]] = {}
+    for root, relations in RELATIONS.items():
+        for relation in relations:
+            members.setdefault(_group(relation.kind), set()).add(root)
+    return {
+        root: frozenset().union(*[members[_group(relation.kind)] for relation in relations])
+        for root, relations in RELATIONS.items()
+    }
+
+
+_RIVALS = _find_rivals()
+"""Stem -> the stems of words for the same event."""
+_RIVALS.update(dict.fromkeys(ORDERS, ORDERS))
+_RIVALS["from"] = frozenset({"from"})
+
+
+def compare_roles(claim: Reading, sentence: int, evidence: Reading, numbers: list[int]) -> list[SlotDifference]:
+    """The relation whose sides the claim has exchanged, if any."""
+    topic = claim.topics[sentence]
+    common = [number for number in numbers if len(topic & evidence.topics[number]) > 1]
+    if not common:
+        return []
+    stems = _stems(evidence.t, common)
+    shared = topic & stems
+    if len(shared) < _FEWEST:
+        return []
+    t = claim.t
+    first, end = t.sentences[sentence]
+    end = min(end, first + _LONGEST)
+    for i, root in enumerate(t.stems[first + 1 : end], first + 1):
+        rivals = _RIVALS.get(root)
+        if rivals is None:
+            if len(shared) <= _FEWEST or root not in shared or not may_be_verb(t, i):
+                continue
+            rivals = frozenset({root})
+        if rivals.isdisjoint(stems) or shared.isdisjoint(t.stems[first:i]) or shared.isdisjoint(t.stems[i + 1 : end]):
+            continue
+        for mine in read_clauses(t, i, first, end):
+            found = _find_exchanged(mine, evidence.t, common, rivals) if _may_differ(mine, stems) else None
+            if found:
+                return [SlotDifference(kind="roles", claim=_slot(t, mine), evidence=_slot(evidence.t, found))]
+    return compare_events(claim, sentence, evidence, common)
+
+
+def _stems(t: Tokens, numbers: list[int]) -> set[str]:
+    """Every stem of some sentences, and of the one before each: a pronoun may stand for what it begins with."""
+    found: set[str] = set()
+    for number in numbers:
+        first, end = t.sentences[max(0, number - 1)][0], t.sentences[number][1]
+        found.update(t.stems[first : min(end, first + 2 * _LONGEST)])
+    return found
+
+
+def _may_differ(mine: Clause, stems: set[str]) -> bool:
+    """Whether the evidence has words of at least two sides."""
+    return sum(not noun.words.isdisjoint(stems) for noun in mine.parts.values()) > 1
+
+
+def _find_exchanged(mine: Clause, t: Tokens, numbers: list[int], rivals: frozenset[str]) -> Clause | None:
+    """The evidence's clause with the sides exchanged, unless another has, or may have, them as the claim does."""
+    others = _read_rivals(mine, t, numbers, rivals)
+    if any(_is_straight(mine, other) or _may_be_straight(mine, other) for other in others):
+        return None
+    found = next((other for other in others if _has_same_thing(mine, other) and _is_exchanged(mine, other)), None)
+    if found is None:
+        return None
+    elsewhere = [number for number in range(min(len(t.sentences), _SENTENCES)) if number not in numbers]
+    return None if any(_is_straight(mine, other) for other in _read_rivals(mine, t, elsewhere, rivals)) else found
+
+
+def _read_rivals(mine: Clause, t: Tokens, numbers: list[int], rivals: frozenset[str]) -> list[Clause]:
+    """The clauses of some sentences that tell of the same sort of event."""
+    found = []
+    is_listed = mine.word in _RIVALS or mine.kind not in rivals
+    for number in numbers:
+        first, end = t.sentences[number]
+        end = min(end, first + _LONGEST)
+        for i in range(first, end):
+            if t.stems[i] in rivals and (is_listed or may_be_verb(t, i)):
+                found += [other for other in read_clauses(t, i, first, end) if _group(other.kind) == _group(mine.kind)]
+    return found
+
+
+def tell_same_event(claim: Tokens, i: int, evidence: Tokens, k: int) -> bool:
+    """Whether two words tell one event from either side: "C purchased B" and "A sold B to C"."""
+    if _RIVALS.get(claim.stems[i], frozenset()).isdisjoint({evidence.stems[k]}):
+        return False
+    theirs = list(read_clauses(evidence, k, *evidence.sentences[evidence.sentence_of[k]]))
+    return any(
+        mine.kind == other.kind and _is_straight(mine, other)
+        for mine in read_clauses(claim, i, *claim.sentences[claim.sentence_of[i]])
+        for other in theirs
+    )
+
+
+def _slot(t: Tokens, clause: Clause) -> Slot:
+    start, end, text = t.span(clause.at, clause.at)
+    return Slot(kind="roles", start=start, end=end, text=text, value=clause.kind)
+
+
+def _pairs(mine: Clause, other: Clause) -> Iterator[tuple[Noun, Noun, Noun, Noun]]:
+    """Two parts of the claim's relation, then the same two of the evidence's."""
+    parts = [part for part in mine.parts if part in other.parts]
+    for k, one in enumerate(parts):
+        for two in parts[k + 1 :]:
+            yield mine.parts[one], mine.parts[two], other.parts[one], other.parts[two]
+
+
+def _is_straight(mine: Clause, other: Clause) -> bool:
+    """Whether the evidence has the same two sides in the same places."""
+    return any(a.heads & c.words - b.words and b.heads & d.words - a.words for a, b, c, d in _pairs(mine, other))
+
+
+def _may_be_straight(mine: Clause, other: Clause) -> bool:
+    """Whether the evidence has one side in its place, and leaves out the other: "and lost to him in 2023"."""
+    if len(other.parts) > 1:
+        return False
+    return any(part in mine.parts and mine.parts[part].heads & noun.words for part, noun in other.parts.items())
+
+
+def _is_exchanged(mine: Clause, other: Clause) -> bool:
+    """Whether two sides of the claim stand each in the other's place; words that both have tell nothing."""
+    for a, b, c, d in _pairs(mine, other):
+        both = a.words & b.words
+        if (
+            (a.heads & d.words | a.words & d.heads) - both
+            and (b.heads & c.words | b.words & c.heads) - both
+            and not (a.words & c.words) - both
+            and not (b.words & d.words) - both
+        ):
+            return True
+    return False
+
+
+def _has_same_thing(mine: Clause, other: Clause) -> bool:
+    """Whether two words may be of one event: what is sold is what was bought."""
+    one, two = _thing(mine), _thing(other)
+    if one and two:
+        return not (one.heads.isdisjoint(two.words) and two.heads.isdisjoint(one.words))
+    return mine.kind == other.kind or "give" in (mine.kind, other.kind)
+
+
+def _thing(clause: Clause) -> Noun | None:
+    """What changes hands, where it is not whom it goes to."""
+    thing = clause.parts.get("thing")
+    return None if thing is clause.parts.get("dst") else thing
