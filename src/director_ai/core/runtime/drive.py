@@ -26,7 +26,7 @@ from director_ai.core.runtime.session import TokenEvent
 if TYPE_CHECKING:
     from director_ai.core.runtime.plan import Plan
 
-__all__ = ["Actions", "AsyncCalls", "SyncCalls", "adrive", "close_quietly", "drive"]
+__all__ = ["Actions", "AsyncCalls", "HelperThread", "SyncCalls", "adrive", "close_quietly", "drive"]
 
 CLOSING_SECONDS: Final = 0.2
 """How long a source may take to be closed where time is limited, or where the reader was cancelled."""
@@ -109,7 +109,7 @@ class _Limits:
         return left, late
 
 
-class _HelperThread:
+class HelperThread:
     """One daemon thread that works off calls in order; one that hangs is left to itself and blocks no exit."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class SyncCalls:
 
     def __init__(self, *, each: float | None, total: float | None, clock: Callable[[], float]) -> None:
         self._limits = _Limits(each, total, clock)
-        self._helper = _HelperThread()
+        self._helper = HelperThread()
 
     def bind(self, waited_for: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, held to the limits."""
@@ -192,7 +192,7 @@ class AsyncCalls:
 
     def __init__(self, *, each: float | None, total: float | None, clock: Callable[[], float]) -> None:
         self._limits = _Limits(each, total, clock)
-        self._helper = _HelperThread()
+        self._helper = HelperThread()
 
     def bind(
         self, waited_for: str, function: Callable[..., Any], *, awaitable: bool | None = None, answers: bool = True

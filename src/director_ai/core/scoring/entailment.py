@@ -159,7 +159,7 @@ def features_of(
 
 def probability(weights: Weights, features: Features) -> float:
     """Return the logistic of the weighed features, rounded so that every platform agrees."""
-    total = math.fsum(weight * value for weight, value in zip(weights, (1.0, *features), strict=True))
+    total = math.fsum([weight * value for weight, value in zip(weights, (1.0, *features), strict=True)])
     return round(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total)))), 6)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from director_ai.core.grammar import POINTERS, PRONOUNS
 from director_ai.core.scoring.slots.agreement import agree, comparable
 from director_ai.core.scoring.slots.framing import figure
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
 
 if TYPE_CHECKING:
@@ -38,14 +39,13 @@ class Overlap(NamedTuple):
 
 def compare_words(claim: Reading, evidence: Reading) -> Overlap:
     """Return how much of a claim's words, values and names its evidence has."""
-    held = frozenset().union(*evidence.topics) if evidence.topics else frozenset[str]()
-    wanted = frozenset().union(*claim.topics) - LIGHT_STEMS if claim.topics else frozenset[str]()
-    found = sum(word in held or _begins_alike(word, held) for word in wanted)
+    held, beginnings = _held(evidence), _beginnings(evidence)
+    wanted = frozenset().union(*claim.topics) - LIGHT_STEMS
+    found = len([word for word in wanted if word in held or word[:_SHORTEST] in beginnings])
     values = [placed.slot for placed in claim.placed if placed.slot.kind in _VALUES]
-    figures = {figure(placed.slot) for placed in evidence.placed} | set(_FIGURE.findall(evidence.t.text))
-    stated = sum(_is_stated(slot, evidence, figures) for slot in values)
+    stated = len([slot for slot in values if _is_stated(slot, evidence)])
     vocabulary = evidence.vocabulary
-    missing = sum(not any(part in vocabulary for part in str(name.slot.value).lower().split()) for name in claim.names)
+    missing = len([name for name in claim.names if vocabulary.isdisjoint(str(name.slot.value).lower().split())])
     total = len(wanted) + len(values)
     return Overlap(
         coverage=(found + stated) / total if total else 1.0,
@@ -61,16 +61,27 @@ def _points_back(claim: Reading) -> bool:
     return claim.t.words[first] in _POINTING
 
 
-def _is_stated(slot: Slot, evidence: Reading, figures: set[str]) -> bool:
+def _is_stated(slot: Slot, evidence: Reading) -> bool:
     """Whether the evidence has a value, in whatever unit; a small count or a rank may be told without its number."""
+    if evidence.has_value(slot) or slot.unit == "ordinal":
+        return True
     written = figure(slot)
-    if evidence.has_value(slot) or slot.unit == "ordinal" or not written or written in figures or written in _COUNTS:
+    if not written or written in _figures(evidence) or written in _COUNTS:
         return True
     return any(comparable(slot, placed.slot) and agree(slot, placed.slot) for placed in evidence.placed)
 
 
-def _begins_alike(word: str, held: frozenset[str]) -> bool:
-    if len(word) < _SHORTEST:
-        return False
-    start = word[:_SHORTEST]
-    return any(other.startswith(start) for other in held)
+@kept
+def _held(evidence: Reading) -> frozenset[str]:
+    """Every word that says what the text is about."""
+    return frozenset().union(*evidence.topics)
+
+
+@kept
+def _beginnings(evidence: Reading) -> frozenset[str]:
+    return frozenset([word[:_SHORTEST] for word in _held(evidence) if len(word) >= _SHORTEST])
+
+
+@kept
+def _figures(evidence: Reading) -> frozenset[str]:
+    return frozenset(_FIGURE.findall(evidence.t.text)).union([figure(placed.slot) for placed in evidence.placed])

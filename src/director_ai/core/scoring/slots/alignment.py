@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
 
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots.polarity import Placed
     from director_ai.core.scoring.slots.reading import Reading
 
-__all__ = ["Match", "Topics", "context_score"]
+__all__ = ["Match", "context_score", "find_overlapping", "has_verbatim"]
 
 _WINDOW = 5  # how far the surroundings of a slot reach, in words
 _SAME_WORDS = 1.5  # what the same words on both sides add: a short sentence has no more to show
@@ -26,45 +27,45 @@ class Match(NamedTuple):
     share: float
 
 
-class Topics:
-    """Finds the sentences of the evidence that overlap with one of the claim."""
+def has_verbatim(evidence: Reading, claim: Reading, sentence: int) -> bool:
+    """Whether the evidence has a sentence of the claim word for word."""
+    first, end = claim.t.sentences[sentence]
+    return claim.t.words[first:end] in _verbatim(evidence)
 
-    __slots__ = ("_evidence", "_index", "_verbatim")
 
-    def __init__(self, evidence: Reading) -> None:
-        self._evidence = evidence
-        self._index: dict[str, list[int]] = {}
-        if len(evidence.topics) > _POSTINGS:
-            self._fill_index()
-        words = evidence.t.words
-        self._verbatim = {tuple(words[first:end]) for first, end in evidence.t.sentences}
+@kept
+def _verbatim(evidence: Reading) -> frozenset[tuple[str, ...]]:
+    words = evidence.t.words
+    return frozenset([words[first:end] for first, end in evidence.t.sentences])
 
-    def _fill_index(self) -> None:
-        for number, topic in enumerate(self._evidence.topics):
-            for word in topic:
-                found = self._index.setdefault(word, [])
-                if len(found) < _POSTINGS:
-                    found.append(number)
 
-    def states(self, claim: Reading, sentence: int) -> bool:
-        """Whether the evidence has the sentence word for word."""
-        first, end = claim.t.sentences[sentence]
-        return tuple(claim.t.words[first:end]) in self._verbatim
+@kept
+def _postings(evidence: Reading) -> dict[str, list[int]]:
+    """The first sentences that each word is in."""
+    index: dict[str, list[int]] = {}
+    for number, topic in enumerate(evidence.topics):
+        for word in topic:
+            found = index.setdefault(word, [])
+            if len(found) < _POSTINGS:
+                found.append(number)
+    return index
 
-    def overlapping(self, topic: frozenset[str]) -> list[Match]:
-        """The sentences that overlap with a topic, best first; those that fall far behind the best are left out."""
-        topics = self._evidence.topics
-        if len(topics) == 1:
-            return [Match(0, len(topic & topics[0]) / len(topic) if topic else 1.0)]
-        if len(topics) > _POSTINGS:
-            counts: dict[int, int] = Counter(number for word in topic for number in self._index.get(word, ()))
-        else:  # so few are quicker looked through than indexed
-            counts = {number: len(common) for number, other in enumerate(topics) if (common := topic & other)}
-        ranked = sorted(counts, key=lambda number: (-counts[number], number))[:_SENTENCES]
-        if not ranked:
-            return []
-        least = max(0.6 * counts[ranked[0]], 0.25 * len(topic))
-        return [Match(number, counts[number] / len(topic)) for number in ranked if counts[number] >= least]
+
+def find_overlapping(topic: frozenset[str], evidence: Reading) -> list[Match]:
+    """The sentences that overlap with a topic, best first; those that fall far behind the best are left out."""
+    topics = evidence.topics
+    if len(topics) == 1:
+        return [Match(0, len(topic & topics[0]) / len(topic) if topic else 1.0)]
+    if len(topics) > _POSTINGS:
+        index = _postings(evidence)
+        counts: dict[int, int] = Counter(number for word in topic for number in index.get(word, ()))
+    else:  # so few are quicker looked through than indexed
+        counts = {number: len(common) for number, other in enumerate(topics) if (common := topic & other)}
+    if not counts:
+        return []
+    ranked = sorted(counts, key=lambda number: (-counts[number], number))[:_SENTENCES]
+    least = max(0.6 * counts[ranked[0]], 0.25 * len(topic))
+    return [Match(number, counts[number] / len(topic)) for number in ranked if counts[number] >= least]
 
 
 def context_score(one: Reading, a: Placed, two: Reading, b: Placed) -> float:

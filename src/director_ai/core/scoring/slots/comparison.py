@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.agreement import MEASURES, agree, comparable
-from director_ai.core.scoring.slots.alignment import Match, Topics, context_score
+from director_ai.core.scoring.slots.alignment import Match, context_score, find_overlapping, has_verbatim
 from director_ai.core.scoring.slots.contradiction import compare_negations, compare_opposites, is_near_verbatim
 from director_ai.core.scoring.slots.framing import figure, is_framed
 from director_ai.core.scoring.slots.gapping import favors_own
@@ -38,12 +38,11 @@ _CANDIDATES = 24  # slots of the evidence that one of the claim is compared with
 
 def compare_readings(claim: Reading, evidence: Reading) -> list[SlotDifference]:
     """The differences between two texts, in the order of the claim."""
-    topics = Topics(evidence)
     found: list[SlotDifference] = []
     for sentence, topic in enumerate(claim.topics):
-        if topics.states(claim, sentence):
+        if has_verbatim(evidence, claim, sentence):
             continue
-        matches = topics.overlapping(topic)
+        matches = find_overlapping(topic, evidence)
         differences = []
         if matches:
             numbers = [match.sentence for match in matches]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.lexicon import LEXICON, NEGATIVE
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.polarity import affirmation, is_cue
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
@@ -114,6 +115,7 @@ def _keys(reading: Reading, first: int, end: int) -> frozenset[str]:
     return frozenset(map(_known_by, words)) - _NO_KEY
 
 
+@kept
 def _halves(reading: Reading, sentence: int) -> list[Half]:
     """The halves of a sentence, in order."""
     t = reading.t
@@ -377,6 +379,7 @@ def _slot(claim: Reading, mine: Half, place: int) -> Slot:
     return affirmation(claim.t, place, with_auxiliary=False).slot
 
 
+@kept
 def _has_negative(reading: Reading, sentence: int) -> bool:
     first, end = reading.t.sentences[sentence]
     return any(map(NEGATIVE.__and__, reading.t.flags[first:end]))
@@ -390,10 +393,15 @@ def _candidates(mine: Half, evidence: Reading, sentences: list[int]) -> list[Hal
     """The halves of those sentences that have enough of the claim's words; to cut up the others would cost time."""
     found: list[Half] = []
     for number in sentences:
-        first, end = evidence.t.sentences[number]
-        if len(mine.own.intersection(map(_known_by, evidence.t.words[first:end]))) >= _LEAST * len(mine.own):
+        if len(mine.own & _sentence_keys(evidence, number)) >= _LEAST * len(mine.own):
             found += _halves(evidence, number)
     return found
+
+
+@kept
+def _sentence_keys(evidence: Reading, sentence: int) -> frozenset[str]:
+    first, end = evidence.t.sentences[sentence]
+    return frozenset(map(_known_by, evidence.t.words[first:end]))
 
 
 def _counterpart(mine: Half, others: list[Half]) -> Half | None:

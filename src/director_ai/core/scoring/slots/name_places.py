@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.kindred import KINDRED
 from director_ai.core.scoring.slots.lexicon import CAPITAL
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.name_lists import GENERIC_NAMES, WIDE_PLACES
-from director_ai.core.scoring.slots.names import TITLES, has_origin, is_origin
+from director_ai.core.scoring.slots.names import TITLES, find_origins, is_origin
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 
@@ -46,12 +48,12 @@ class _Mention(NamedTuple):
 
 
 class _Scene(NamedTuple):
-    """The evidence as one sentence of the claim sees it."""
+    """The names of the evidence, and what it says near each of them."""
 
     evidence: Reading
     mentions: list[_Mention]
     met: dict[str, set[int]]
-    """In which sentences the evidence has each word of the claim."""
+    """In which sentences the evidence has each word."""
     near: dict[int, dict[str, float]]
     """How much each word tells of the name that begins at a token."""
 
@@ -66,7 +68,7 @@ def find_misplaced(claim: Reading, sentence: int, evidence: Reading) -> list[Slo
     mine = [mention for mention in mine if not _is_at_home(claim, sentence, mention, evidence)]
     if not mine:
         return []
-    scene = _set_scene(claim, span, evidence, known)
+    scene = _scene(evidence)
     for mention in mine:
         rival = _rival(claim, span, mention, scene)
         if rival:
@@ -101,7 +103,7 @@ def _is_at_home(claim: Reading, sentence: int, mine: _Mention, evidence: Reading
 def tells_more(claim: Reading, mine: Placed, evidence: Reading, theirs: Placed) -> float:
     """How much more of what the claim says the evidence says of another name of its sort than of the claim's."""
     span = claim.t.sentences[claim.t.sentence_of[mine.first]]
-    scene = _set_scene(claim, span, evidence, _name_words(evidence))
+    scene = _scene(evidence)
     one, two = _mention(mine), _mention(theirs)
     own = [mention for mention in scene.mentions if _are_kin(one.words, mention.words)]
     if not own or not two.words or _turns(claim, span):
@@ -117,6 +119,7 @@ def _may_have_names(claim: Reading, first: int) -> bool:
     return bool(claim.names) or claim.t.words[first] not in FUNCTION_WORDS
 
 
+@kept
 def _name_words(evidence: Reading) -> set[str]:
     return {word for name in evidence.names for word in str(name.slot.value).split()} - _NO_WORDS
 
@@ -137,40 +140,46 @@ def _mentions(reading: Reading, first: int, end: int, known: set[str], *, strang
     return found[:_MOST_MENTIONS]
 
 
-def _set_scene(claim: Reading, span: tuple[int, int], evidence: Reading, known: set[str]) -> _Scene:
+@kept
+def _origins(evidence: Reading) -> set[str]:
+    return find_origins(evidence.vocabulary)
+
+
+@kept
+def _scene(evidence: Reading) -> _Scene:
     t, taken = evidence.t, evidence.taken
-    wanted = {KINDRED[topic] for topic in claim.t.topics[span[0] : min(span[1], span[0] + _LONGEST)]} - {""}
     places: dict[int, list[tuple[int, str]]] = {}
     met: dict[str, set[int]] = {}
-    keys = list(map(KINDRED.__getitem__, t.topics))
-    for i in [i for i, key in enumerate(keys) if key in wanted]:
-        if taken[i] != 1:
-            key, sentence = keys[i], t.sentence_of[i]
+    for i, key in enumerate(map(KINDRED.__getitem__, t.topics)):
+        if key and taken[i] != 1:
+            sentence = t.sentence_of[i]
             places.setdefault(sentence, []).append((i, key))
             met.setdefault(key, set()).add(sentence)
-    mentions = _mentions(evidence, 0, len(t.words), known, strange=False)
-    near = {mention.first: _nearness(evidence, mention, places) for mention in mentions}
+    mentions = _mentions(evidence, 0, len(t.words), _name_words(evidence), strange=False)
+    borders = list(accumulate([_BORDERS.get(word, 0) for word in t.words], initial=0))
+    near = {
+        mention.first: _nearness(mention, places.get(t.sentence_of[mention.first], []), borders) for mention in mentions
+    }
     return _Scene(evidence, mentions, met, near)
 
 
-def _nearness(evidence: Reading, mention: _Mention, places: dict[int, list[tuple[int, str]]]) -> dict[str, float]:
-    """How much each word of the mention's sentence tells of it."""
-    words, found = evidence.t.words, dict[str, float]()
-    for i, key in places.get(evidence.t.sentence_of[mention.first], ()):
+def _nearness(mention: _Mention, places: list[tuple[int, str]], borders: list[int]) -> dict[str, float]:
+    """How much each word of the mention's sentence tells of it; `borders` counts those before each token."""
+    found: dict[str, float] = {}
+    for i, key in places:
         if i < mention.first:
-            between = words[i + 1 : mention.first]
+            steps = borders[mention.first] - borders[i + 1]
         elif i > mention.last:
-            between = words[mention.last + 1 : i]
+            steps = borders[i] - borders[mention.last + 1]
         else:
             continue
-        steps = sum([_BORDERS[word] for word in between if word in _BORDERS])
         found[key] = max(found.get(key, 0.0), _NEAR[min(steps, 3)])
     return found
 
 
 def _rival(claim: Reading, span: tuple[int, int], mine: _Mention, scene: _Scene) -> _Mention | None:
     """The name that the evidence has in the place of this one."""
-    if len(mine.words) == 1 and has_origin(next(iter(mine.words)), scene.evidence.vocabulary):
+    if len(mine.words) == 1 and next(iter(mine.words))[:3] in _origins(scene.evidence):
         return None
     renamed = _renamed(claim, mine, scene)
     if renamed:

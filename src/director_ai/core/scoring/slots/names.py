@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.scoring.slots.tokens import Tokens
 
-__all__ = ["TITLES", "find_names", "has_origin", "is_origin", "name_keys"]
+__all__ = ["TITLES", "find_names", "find_origins", "is_origin", "name_keys"]
 
 _LINKS = frozenset("of de van von der den la le del di da bin al el y du & st".split())
 _JOINTS = _LINKS | {".", "-", "–"}
@@ -95,9 +95,9 @@ def _is_start(t: Tokens, i: int) -> bool:
     return len(t.raw[i]) == 1 or not t.raw[i].isupper()
 
 
-def has_origin(name: str, vocabulary: Iterable[str]) -> bool:
-    """Whether a text has the adjective of a place: "Spanish" for "Spain"."""
-    return any(word[:3] == name[:3] and word.endswith(_ORIGINS) for word in vocabulary)
+def find_origins(vocabulary: Iterable[str]) -> set[str]:
+    """The first letters of each word that may be the adjective of a place: of "Spanish" they are those of "Spain"."""
+    return {word[:3] for word in vocabulary if word.endswith(_ORIGINS)}
 
 
 def is_origin(t: Tokens, first: int, last: int) -> bool:

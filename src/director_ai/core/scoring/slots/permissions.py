@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.polarity import affirmation
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.stems import stem
@@ -60,6 +61,7 @@ def _contradicts(one: Ruling, two: Ruling) -> bool:
     return bool(one and two) and one != two
 
 
+@kept
 def _rulings(reading: Reading, sentence: int) -> list[int]:
     """The words of a sentence that allow or forbid."""
     t = reading.t
@@ -69,6 +71,7 @@ def _rulings(reading: Reading, sentence: int) -> list[int]:
     return [i for i in range(first, min(end, first + 120)) if t.words[i] in _MODALS or t.stems[i] in _RULING]
 
 
+@kept
 def _ruling(reading: Reading, i: int) -> Ruling:
     """What the clause around token `i` rules; nothing where more than one word is negative."""
     t = reading.t
@@ -84,6 +87,7 @@ def _ruling(reading: Reading, i: int) -> Ruling:
     return "forbidden" if beside and len(found) == 1 and found[0] in PLAIN else ""
 
 
+@kept
 def _topic(reading: Reading, i: int) -> frozenset[str]:
     t = reading.t
     first, end = clause_around(t, i)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from director_ai.core.scoring.slots.calendar_terms import read_date
 from director_ai.core.scoring.slots.clock_times import read_time
@@ -37,6 +38,8 @@ class Reading:
         self.taken = taken
         """1 for each token that belongs to a value, 2 for one of a name."""
         self.placed = values + self.names + find_polarity(self.t, taken)
+        self.memory: dict[tuple[object, ...], Any] = {}
+        """What the rules have found in it so far."""
 
     @cached_property
     def by_sentence(self) -> dict[int, list[Placed]]:

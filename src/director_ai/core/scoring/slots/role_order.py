@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.lexicon import NEGATIVE
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.role_clauses import is_denied
 from director_ai.core.scoring.slots.role_nouns import is_name
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
@@ -59,6 +60,7 @@ class _Order(NamedTuple):
     at: int
 
 
+@kept
 def _events(reading: Reading, sentence: int) -> _Order | None:
     """The two events that a sentence puts in order, where it has just one word that does so."""
     t = reading.t

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.role_clauses import ORDERS, Clause, may_be_verb, read_clauses
 from director_ai.core.scoring.slots.role_order import compare_events
 from director_ai.core.scoring.slots.role_words import RELATIONS, TRANSFERS
@@ -55,31 +56,34 @@ def compare_roles(claim: Reading, sentence: int, evidence: Reading, numbers: lis
     common = [number for number in numbers if len(topic & evidence.topics[number]) > 1]
     if not common:
         return []
-    stems = _stems(evidence.t, common)
+    stems = _stems(evidence, *common)
     shared = topic & stems
     if len(shared) < _FEWEST:
         return []
     t = claim.t
     first, end = t.sentences[sentence]
     end = min(end, first + _LONGEST)
-    for i, root in enumerate(t.stems[first + 1 : end], first + 1):
+    places = [i for i in range(first, end) if t.stems[i] in shared]
+    for i in range(places[0] + 1, places[-1]) if places else ():
+        root = t.stems[i]
         rivals = _RIVALS.get(root)
         if rivals is None:
             if len(shared) <= _FEWEST or root not in shared or not may_be_verb(t, i):
                 continue
             rivals = frozenset({root})
-        if rivals.isdisjoint(stems) or shared.isdisjoint(t.stems[first:i]) or shared.isdisjoint(t.stems[i + 1 : end]):
+        if rivals.isdisjoint(stems):
             continue
         for mine in read_clauses(t, i, first, end):
-            found = _find_exchanged(mine, evidence.t, common, rivals) if _may_differ(mine, stems) else None
+            found = _find_exchanged(mine, evidence, common, rivals) if _may_differ(mine, stems) else None
             if found:
                 return [SlotDifference(kind="roles", claim=_slot(t, mine), evidence=_slot(evidence.t, found))]
     return compare_events(claim, sentence, evidence, common)
 
 
-def _stems(t: Tokens, numbers: list[int]) -> set[str]:
+@kept
+def _stems(evidence: Reading, *numbers: int) -> set[str]:
     """Every stem of some sentences, and of the one before each: a pronoun may stand for what it begins with."""
-    found: set[str] = set()
+    t, found = evidence.t, set[str]()
     for number in numbers:
         first, end = t.sentences[max(0, number - 1)][0], t.sentences[number][1]
         found.update(t.stems[first : min(end, first + 2 * _LONGEST)])
@@ -91,29 +95,40 @@ def _may_differ(mine: Clause, stems: set[str]) -> bool:
     return sum(not noun.words.isdisjoint(stems) for noun in mine.parts.values()) > 1
 
 
-def _find_exchanged(mine: Clause, t: Tokens, numbers: list[int], rivals: frozenset[str]) -> Clause | None:
+def _find_exchanged(mine: Clause, evidence: Reading, numbers: list[int], rivals: frozenset[str]) -> Clause | None:
     """The evidence's clause with the sides exchanged, unless another has, or may have, them as the claim does."""
-    others = _read_rivals(mine, t, numbers, rivals)
+    others = _read_rivals(mine, evidence, numbers, rivals)
     if any(_is_straight(mine, other) or _may_be_straight(mine, other) for other in others):
         return None
     found = next((other for other in others if _has_same_thing(mine, other) and _is_exchanged(mine, other)), None)
     if found is None:
         return None
-    elsewhere = [number for number in range(min(len(t.sentences), _SENTENCES)) if number not in numbers]
-    return None if any(_is_straight(mine, other) for other in _read_rivals(mine, t, elsewhere, rivals)) else found
+    elsewhere = [number for number in range(min(len(evidence.t.sentences), _SENTENCES)) if number not in numbers]
+    return (
+        None if any(_is_straight(mine, other) for other in _read_rivals(mine, evidence, elsewhere, rivals)) else found
+    )
 
 
-def _read_rivals(mine: Clause, t: Tokens, numbers: list[int], rivals: frozenset[str]) -> list[Clause]:
+def _read_rivals(mine: Clause, evidence: Reading, numbers: list[int], rivals: frozenset[str]) -> list[Clause]:
     """The clauses of some sentences that tell of the same sort of event."""
-    found = []
+    t, found, group = evidence.t, [], _group(mine.kind)
     is_listed = mine.word in _RIVALS or mine.kind not in rivals
     for number in numbers:
         first, end = t.sentences[number]
-        end = min(end, first + _LONGEST)
-        for i in range(first, end):
+        if rivals.isdisjoint(t.stems[first:end]):
+            continue
+        for i in range(first, min(end, first + _LONGEST)):
             if t.stems[i] in rivals and (is_listed or may_be_verb(t, i)):
-                found += [other for other in read_clauses(t, i, first, end) if _group(other.kind) == _group(mine.kind)]
+                found += [other for other in _clauses(evidence, i) if _group(other.kind) == group]
     return found
+
+
+@kept
+def _clauses(evidence: Reading, i: int) -> list[Clause]:
+    """What token `i` says of two."""
+    t = evidence.t
+    first, end = t.sentences[t.sentence_of[i]]
+    return list(read_clauses(t, i, first, min(end, first + _LONGEST)))
 
 
 def tell_same_event(claim: Tokens, i: int, evidence: Tokens, k: int) -> bool:

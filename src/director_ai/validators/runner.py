@@ -1,0 +1,433 @@
+"""Checks: several checks on one text or stream, their edits merged, released as soon as all of them agree."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import queue
+import time
+from collections.abc import AsyncIterable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+import anyio
+
+from director_ai.core.checking import CheckGate, CheckSession, Outcome, check_plan
+from director_ai.core.checks import CheckedText, Failure, Rule, rule_of
+from director_ai.core.merge import MergePolicy
+from director_ai.core.ranges import check_count
+from director_ai.core.runtime.drive import AsyncCalls, HelperThread, SyncCalls, adrive, drive
+from director_ai.core.runtime.live import TokenSource
+from director_ai.core.runtime.plan import Late
+from director_ai.errors import ConfigError, DirectorError, UnknownOption
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Sequence
+
+    from director_ai.validators.placeholders import Conversation
+
+__all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Piece"]
+
+Continuation = Callable[[str, Failure], Any]
+"""From the text so far and what was found to the tokens that follow it."""
+MOST_REASKS: Final = 2
+
+
+class CheckFailed(DirectorError):
+    """A check whose rule says `exception` found something; `result` holds what was released before it."""
+
+    def __init__(self, failure: Failure, result: CheckedText) -> None:
+        super().__init__(f"the check {failure.check} found something ({failure.reason or 'no reason given'})")
+        self.failure, self.result = failure, result
+
+
+class Piece(NamedTuple):
+    """Text that may be shown."""
+
+    text: str
+
+
+class Checks:
+    """Runs any number of checks on any number of texts and streams at once; it keeps nothing between them.
+
+    Args:
+        checks: Checks, or `Rule`s that say what follows from what they find.
+        first: Checks that the others see the outcome of, such as `Disguise`.
+        priority: Names of checks; where two rewrites overlap, the one named first wins.
+        continuation: For `on_fail="reask"`: (text so far, failure) -> the tokens that follow it.
+        most_reasks: How often one stream may be asked again; after that it halts.
+        token_timeout: Seconds to wait for a token.
+    """
+
+    def __init__(
+        self,
+        checks: Iterable[Any],
+        *,
+        first: Iterable[Any] = (),
+        priority: Sequence[str] = (),
+        continuation: Continuation | None = None,
+        most_reasks: int = MOST_REASKS,
+        token_timeout: float | None = None,
+        **unknown: NoReturn,
+    ) -> None:
+        for name in unknown:
+            raise UnknownOption("Checks option", name, _OPTIONS)
+        if isinstance(priority, str):
+            raise ConfigError("priority must be a list of names of checks, got one text")
+        self._policy = MergePolicy(priority=tuple(priority))
+        self._stages = [stage for stage in (_rules(first), _rules(checks)) if stage] or [[]]
+        if continuation is not None and not callable(continuation):
+            raise ConfigError(f"continuation must be callable or None, got a {type(continuation).__name__}")
+        if continuation is None and any(rule.on_fail == "reask" for rule in self.rules):
+            raise ConfigError("on_fail='reask' needs a continuation: a function (text so far, failure) -> tokens")
+        self._continuation = continuation
+        self._most_reasks = check_count("most_reasks", most_reasks, 0, 100)
+        self._timeout = token_timeout
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, in the order in which they were given."""
+        return tuple(rule for stage in self._stages for rule in stage)
+
+    # --- finished text ----------------------------------------------------------------------------------------
+
+    def run(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
+        """Check a finished text; the outcome is that of a stream of the same text."""
+        stream = self.stream([_text(text)], conversation=conversation)
+        for _ in stream:
+            pass
+        return _refrained(stream.result)
+
+    async def arun(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
+        """Return the same where checks are asynchronous."""
+        async with self.astream([_text(text)], conversation=conversation) as stream:
+            async for _ in stream:
+                pass
+        return _refrained(stream.result)
+
+    def pipe(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
+        """Run the checks one after another, each on what the one before it made of a finished text."""
+        stages = [[rule] for rule in self.rules]
+        stream = self._start([_text(text)], conversation, stages)
+        for _ in stream:
+            pass
+        return _refrained(stream.result)
+
+    # --- streams ----------------------------------------------------------------------------------------------
+
+    def stream(self, tokens: Iterable[str], *, conversation: Conversation | None = None) -> CheckedStream:
+        """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
+        return self._start(tokens, conversation, self._stages)
+
+    def astream(
+        self, tokens: AsyncIterable[str] | Iterable[str], *, conversation: Conversation | None = None
+    ) -> AsyncCheckedStream:
+        """Yield the same of an asynchronous stream; tokens and checks may be either."""
+        if not isinstance(tokens, AsyncIterable | Iterable):
+            raise ConfigError(f"tokens must be an iterable of strings, got a {type(tokens).__name__}")
+        session = self._session(conversation, self._stages)
+        source = TokenSource(tokens)
+        return AsyncCheckedStream(session, self._arun(session, source, self._stages), source)
+
+    def _start(
+        self, tokens: Iterable[str], conversation: Conversation | None, stages: list[list[Rule]]
+    ) -> CheckedStream:
+        if not isinstance(tokens, Iterable):
+            raise ConfigError(
+                f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
+                "give an asynchronous stream to astream()"
+            )
+        session = self._session(conversation, stages)
+        source = TokenSource(tokens)
+        return CheckedStream(session, self._run(session, source, stages), source)
+
+    def _session(self, conversation: Conversation | None, stages: list[list[Rule]]) -> CheckSession:
+        label = None if conversation is None else conversation.label
+        makers = [functools.partial(CheckGate, rules, self._policy, label=label) for rules in stages]
+        return CheckSession(makers, self._most_reasks)
+
+    def _run(self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]) -> Generator[Piece]:
+        calls = SyncCalls(each=self._timeout, total=None, clock=time.monotonic)
+        asked = [_SyncAsker(rules) for rules in stages]
+
+        def open_source(tokens: Any) -> None:
+            source.opened = iter(tokens)
+            actions["token"] = calls.bind("token", source.opened.__next__)
+
+        def reask(prefix: str, failure: Failure) -> None:
+            assert self._continuation is not None  # noqa: S101 - refused at construction
+            calls.close(source.take)
+            source.tokens = self._continuation(prefix, failure)
+            open_source(source.tokens)
+
+        actions: dict[str, Callable[..., Any]] = {
+            "open": lambda: open_source(source.tokens),
+            "check": lambda stage, wanted: asked[stage](wanted),
+            "reask": reask,
+        }
+        try:
+            yield from drive(check_plan(session), actions, _pieces)  # type: ignore[arg-type,misc]  # pieces, not tokens
+        finally:
+            calls.close(source.take)
+            for each in asked:
+                each.leave()
+        _raise_if_asked(session)
+
+    async def _arun(
+        self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]
+    ) -> AsyncGenerator[Piece]:
+        calls = AsyncCalls(each=self._timeout, total=None, clock=time.monotonic)
+        asked = [_AsyncAsker(rules) for rules in stages]
+
+        async def open_source() -> None:
+            tokens = source.tokens
+            if isinstance(tokens, AsyncIterable):
+                source.opened = aiter(tokens)
+                actions["token"] = calls.bind("token", source.opened.__anext__, awaitable=True, answers=False)
+            else:
+                source.opened = iter(tokens)
+                step = calls.bind("token", functools.partial(next, source.opened, _END), awaitable=False, answers=False)
+                actions["token"] = functools.partial(_pull, step)
+
+        async def reask(prefix: str, failure: Failure) -> None:
+            assert self._continuation is not None  # noqa: S101 - refused at construction
+            taken = source.take()
+            await calls.close(lambda: taken, awaits=isinstance(taken, AsyncIterable))
+            tokens = self._continuation(prefix, failure)
+            source.tokens = await tokens if inspect.isawaitable(tokens) else tokens
+            await open_source()
+
+        async def check(stage: int, wanted: list[tuple[int, str]]) -> list[Outcome]:
+            return await asked[stage](wanted)
+
+        actions: dict[str, Callable[..., Awaitable[Any]]] = {"open": open_source, "check": check, "reask": reask}
+        try:
+            async with contextlib.aclosing(adrive(check_plan(session), actions, _pieces)) as pieces:  # type: ignore[arg-type]
+                async for piece in pieces:
+                    yield piece  # type: ignore[misc]  # pieces, not tokens
+        finally:
+            taken = source.take()
+            await calls.close(lambda: taken, awaits=isinstance(taken, AsyncIterable))
+            for each in asked:
+                each.leave()
+        _raise_if_asked(session)
+
+
+class CheckedStream:
+    """The pieces of a running stream; close it, or use `with`, to stop early."""
+
+    def __init__(self, session: CheckSession, pieces: Generator[Piece], source: TokenSource) -> None:
+        self._session, self._pieces, self._source = session, pieces, source
+
+    @property
+    def result(self) -> CheckedText:
+        """What came of it so far; complete once the pieces are exhausted."""
+        return self._session.result()
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self._pieces
+
+    def __next__(self) -> Piece:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        """Stop reading, and close the token source."""
+        self._pieces.close()
+        SyncCalls(each=None, total=None, clock=time.monotonic).close(self._source.take)
+
+    def __enter__(self) -> CheckedStream:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class AsyncCheckedStream:
+    """The pieces of a running stream; close it, or use `async with`, to stop early."""
+
+    def __init__(self, session: CheckSession, pieces: AsyncGenerator[Piece], source: TokenSource) -> None:
+        self._session, self._pieces, self._source = session, pieces, source
+
+    @property
+    def result(self) -> CheckedText:
+        """What came of it so far; complete once the pieces are exhausted."""
+        return self._session.result()
+
+    def __aiter__(self) -> AsyncIterator[Piece]:
+        return self._pieces
+
+    async def __anext__(self) -> Piece:
+        return await anext(self._pieces)
+
+    async def aclose(self) -> None:
+        """Stop reading, and close the token source."""
+        await self._pieces.aclose()
+        taken = self._source.take()
+        closing = AsyncCalls(each=None, total=None, clock=time.monotonic)
+        await closing.close(lambda: taken, awaits=isinstance(taken, AsyncIterable))
+
+    async def __aenter__(self) -> AsyncCheckedStream:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+
+# Asking. A check without a deadline is called in place; one with a deadline on a thread of its own, side by side with
+# the others.
+
+
+def _ask(rule: Rule, text: str) -> Any:
+    found = rule.check.find(text)
+    if callable(rule.on_fail) and not inspect.isawaitable(found):
+        found = list(found)
+        return rule.on_fail(text, found) if found else found
+    return found
+
+
+class _SyncAsker:
+    """Asks the checks of one stream's stage."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._threads: dict[int, HelperThread] = {}
+
+    def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
+        waiting: dict[int, queue.SimpleQueue[Outcome]] = {}
+        outcomes: dict[int, Outcome] = {}
+        for place, (number, text) in enumerate(wanted):
+            if self._rules[number].deadline is not None:
+                waiting[place] = self._submit(number, text)
+        for place, (number, text) in enumerate(wanted):
+            if place not in waiting:
+                outcomes[place] = _outcome(self._rules[number], text)
+        for place, answers in waiting.items():
+            outcomes[place] = self._collect(wanted[place][0], answers)
+        return [outcomes[place] for place in range(len(wanted))]
+
+    def _submit(self, number: int, text: str) -> queue.SimpleQueue[Outcome]:
+        answers: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        thread = self._threads.setdefault(number, HelperThread())
+        thread.submit(_found_list, (self._rules[number], text), answers.put)
+        return answers
+
+    def _collect(self, number: int, answers: queue.SimpleQueue[Outcome]) -> Outcome:
+        limit = self._rules[number].deadline or 0.0
+        try:
+            return answers.get(timeout=limit)
+        except queue.Empty:
+            self._threads.pop(number, HelperThread()).leave()  # it hangs there; the next piece gets another thread
+            return False, Late("check", limit)
+
+    def leave(self) -> None:
+        """Let the threads end."""
+        for thread in self._threads.values():
+            thread.leave()
+
+
+def _found_list(rule: Rule, text: str) -> Any:
+    """What a check finds, read where it is asked for, so that a slow generator falls under its deadline too."""
+    found = _ask(rule, text)
+    if inspect.iscoroutine(found):
+        found.close()
+        raise ConfigError("an asynchronous check needs astream() or arun()")
+    return found if isinstance(found, str | bytes | dict) else list(found)
+
+
+def _outcome(rule: Rule, text: str) -> Outcome:
+    try:
+        return True, _found_list(rule, text)
+    except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
+        return False, error
+
+
+class _AsyncAsker:
+    """The same, awaiting what is asynchronous; checks that wait do so side by side."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._sync = _SyncAsker(rules)
+
+    async def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
+        outcomes: list[Outcome] = [(False, RuntimeError("not asked"))] * len(wanted)
+        slow = [place for place, (number, _) in enumerate(wanted) if self._is_slow(number)]
+        for place in set(range(len(wanted))) - set(slow):
+            outcomes[place] = _outcome(self._rules[wanted[place][0]], wanted[place][1])
+
+        async def ask(place: int) -> None:
+            number, text = wanted[place]
+            outcomes[place] = await self._await(number, text)
+
+        if slow:
+            async with anyio.create_task_group() as group:
+                for place in slow:
+                    group.start_soon(ask, place)
+        return outcomes
+
+    def _is_slow(self, number: int) -> bool:
+        rule = self._rules[number]
+        return rule.deadline is not None or inspect.iscoroutinefunction(rule.check.find)
+
+    async def _await(self, number: int, text: str) -> Outcome:
+        rule = self._rules[number]
+        try:
+            if not inspect.iscoroutinefunction(rule.check.find):
+                return await anyio.to_thread.run_sync(lambda: self._sync([(number, text)])[0], abandon_on_cancel=True)
+            with anyio.move_on_after(rule.deadline) as scope:
+                found = list(await rule.check.find(text))
+                if callable(rule.on_fail) and found:
+                    found = rule.on_fail(text, found)
+                return True, found
+            return False, Late("check", rule.deadline or 0.0) if scope.cancelled_caught else RuntimeError("no answer")
+        except Exception as error:  # noqa: BLE001 - as above; cancellation passes
+            return False, error
+
+    def leave(self) -> None:
+        """Let the threads end."""
+        self._sync.leave()
+
+
+_END: Final = object()
+
+
+async def _pull(step: Callable[[], Awaitable[Any]]) -> Any:
+    token = await step()
+    if token is _END:
+        raise StopAsyncIteration
+    return token
+
+
+def _pieces(text: str) -> Iterable[Piece]:
+    return (Piece(text),)
+
+
+def _raise_if_asked(session: CheckSession) -> None:
+    if session.stop is not None and session.stop.action == "exception":
+        raise CheckFailed(session.stop.failure, session.result())
+
+
+def _refrained(result: CheckedText) -> CheckedText:
+    """Of a finished text nothing is shown where a check refrains; in a stream, what was shown stays."""
+    if result.ended_by != "refrain":
+        return result
+    return CheckedText(text="", failures=result.failures, ended_by="refrain", reasks=result.reasks, flags=result.flags)
+
+
+def _rules(checks: Iterable[Any]) -> list[Rule]:
+    if isinstance(checks, str) or not isinstance(checks, Iterable):
+        raise ConfigError(f"checks must be a list of checks, got a {type(checks).__name__}")
+    rules = [rule_of(check) for check in checks]
+    names = [rule.check.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two checks are named {name!r}; give one of them another name")
+    return rules
+
+
+def _text(text: object) -> str:
+    if not isinstance(text, str):
+        raise ConfigError(f"text must be a string, got a {type(text).__name__}")
+    return text
+
+
+_OPTIONS: Final = tuple(name for name in inspect.signature(Checks).parameters if name != "unknown")
