@@ -177,25 +177,26 @@ def _bare(clause: str) -> tuple[int, int]:
 
 
 def _role(said: str, reading: Reading, kind: str, *, is_title: bool) -> ClauseRole:
-    spoken = [word.lower().replace("’", "'") for word in _WORD.findall(said)]
-    kinds = {placed.slot.kind for placed in reading.placed}
     if _asks(said):
         return "question"
-    if not kinds & _VALUES:
-        courtesy = _courtesy(said, spoken, named="name" in kinds)
-        if courtesy:
-            return courtesy
+    kinds = {placed.slot.kind for placed in reading.placed}
+    if not kinds.isdisjoint(_VALUES):
+        return "claim"
+    spoken = [word.lower().replace("’", "'") for word in _WORD.findall(said)]
+    courtesy = _courtesy(said, spoken, named="name" in kinds)
+    if courtesy:
+        return courtesy
     if kinds.isdisjoint(_FACTUAL):
         return _without_slots(said, spoken, is_title=is_title or kind == "heading")
     titled = is_title or kind == "heading" or _LEAD_IN.fullmatch(said)
-    return "heading" if titled and not kinds & (_VALUES | {"negation"}) and not _has_verb(spoken) else "claim"
+    return "heading" if titled and "negation" not in kinds and not _has_verb(spoken) else "claim"
 
 
 def _courtesy(said: str, spoken: list[str], *, named: bool) -> ClauseRole | None:
     """What people say beside the matter: greetings, offers, and that they do not know."""
     if _HEDGE.match(said):
         return "hedge"
-    if all(word in _GREETING for word in spoken) or (not named and _SYMPATHY.fullmatch(said)):
+    if _GREETING.issuperset(spoken) or (not named and _SYMPATHY.fullmatch(said)):
         return "greeting"
     return "offer" if not named and len(said) < _LONGEST_OFFER and _OFFER.match(said) else None
 

@@ -142,13 +142,18 @@ def read_chunks(answer: object) -> tuple[EvidenceChunk, ...] | None:
     if isinstance(answer, str | bytes | dict) or answer is None:
         return None
     try:
-        found = [
-            EvidenceChunk(str.__str__(chunk.text), float(chunk.distance), str.__str__(chunk.source))
-            for chunk in itertools.islice(iter(answer), MOST_CHUNKS)  # type: ignore[call-overload]
-        ]
+        found = [_plain(chunk) for chunk in itertools.islice(iter(answer), MOST_CHUNKS)]  # type: ignore[call-overload]
     except Exception:  # noqa: BLE001 - a foreign retriever may answer with anything
         return None
     return None if any(as_score(chunk.distance) is None for chunk in found) else tuple(found)
+
+
+def _plain(chunk: Any) -> EvidenceChunk:
+    """The chunk itself where it and its fields are of the plain types, otherwise one made of what it holds."""
+    text, distance, source = chunk.text, chunk.distance, chunk.source
+    if type(chunk) is EvidenceChunk and type(text) is str and type(distance) is float and type(source) is str:
+        return chunk
+    return EvidenceChunk(str.__str__(text), float(distance), str.__str__(source))
 
 
 def _opinions(waiting: Sequence[_Open]) -> Generator[Ask, Any, list[list[Opinion]] | None]:

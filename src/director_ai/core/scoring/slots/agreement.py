@@ -131,6 +131,8 @@ def _amounts_agree(claim: Slot, evidence: Slot, one: Interval, two: Interval) ->
         return one == two
     one = _by_rate(one, claim.per, evidence.per)
     two = _by_rate(two, evidence.per, claim.per)
+    if one == two and claim.bound == evidence.bound:
+        return True
     imperial = _IMPERIAL.search(claim.text), _IMPERIAL.search(evidence.text)
     tolerance = _CONVERTED if (imperial[0] is None) != (imperial[1] is None) else 1e-9
     if claim.per != evidence.per and claim.per and evidence.per:

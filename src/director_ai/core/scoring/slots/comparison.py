@@ -50,9 +50,10 @@ def compare_readings(claim: Reading, evidence: Reading) -> list[SlotDifference]:
                 claim, sentence, evidence, numbers, _share(claim, sentence, evidence, matches[0])
             )
         differences = differences or find_misplaced(claim, sentence, evidence)
-        found += differences or find_slips(
-            claim, _values(claim, sentence), evidence, on_topic=_is_on_topic(topic, evidence)
-        )
+        values = [] if differences else _values(claim, sentence)
+        if values:
+            differences = find_slips(claim, values, evidence, on_topic=_is_on_topic(topic, evidence))
+        found += differences
     return sorted(found, key=lambda difference: (difference.claim.start, difference.claim.end, difference.kind))
 
 
@@ -69,14 +70,11 @@ def _values(claim: Reading, sentence: int) -> list[Placed]:
 
 def _share(claim: Reading, sentence: int, evidence: Reading, best: Match) -> float:
     """How much of the claim's topic the best sentence has, its own slots left out where they are what may differ."""
-    topic, other = claim.topics[sentence], evidence.topics[best.sentence]
-    t = claim.t
-    slot_words = {
-        t.stems[i]
-        for placed in claim.by_sentence.get(sentence, ())
-        if placed.slot.kind in {"name", "antonym", "comparative"}
-        for i in range(placed.first, placed.last + 1)
-    }
+    topic, other, stems = claim.topics[sentence], evidence.topics[best.sentence], claim.t.stems
+    slot_words: set[str] = set()
+    for placed in claim.by_sentence.get(sentence, ()):
+        if placed.slot.kind in {"name", "antonym", "comparative"}:
+            slot_words.update(stems[placed.first : placed.last + 1])
     rest = topic - (slot_words - other) - LIGHT_STEMS
     return len(rest & other) / len(rest) if rest else max(best.share, 0.5)  # no topic to disagree about
 
@@ -125,6 +123,8 @@ def _rival_values(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
 ) -> list[tuple[Placed, _Rival]]:
     """The numbers, money, percentages, durations, dates and times in whose place the evidence has others."""
+    if not slots:
+        return []
     values = _in_sterling([other for other in nearby if other.slot.kind in VALUE_KINDS], slots)
     slots = _in_sterling(slots, values)
     sorted_out = [_sort_out(slot, values) for slot in slots] if values else []
@@ -135,7 +135,9 @@ def _rival_values(
         if not equal and (_has_both_ends(slot, evidence) or _is_elliptic(claim, placed, evidence, values)):
             continue
         rival = _best(claim, placed, evidence, rivals, used)
-        if rival is None and not equal:
+        if rival is None and equal:
+            continue
+        if rival is None:
             strangers = [other for other in values if other.first not in used and _is_stranger(slot, other.slot)]
             rival = _best(claim, placed, evidence, strangers, used)
             differs = rival is not None and rival.score >= _SAME_PLACE and share >= 0.5 and not evidence.has_value(slot)
@@ -286,8 +288,11 @@ def _sort_out(slot: Placed, values: list[Placed]) -> tuple[list[Placed], list[Pl
         exact = [other for other in candidates if isinstance(other.slot.value, CalendarDate) and other.slot.value.month]
         if any(agree(slot.slot, other.slot) for other in candidates):
             candidates = exact or candidates  # "5 March 2021" is not borne out by "2021" beside "5 May 2021"
-    equal = [other for other in candidates if agree(slot.slot, other.slot)]
-    return equal, [other for other in candidates if other not in equal]
+    equal: list[Placed] = []
+    rivals: list[Placed] = []
+    for other in candidates:
+        (equal if agree(slot.slot, other.slot) else rivals).append(other)
+    return equal, rivals
 
 
 def _is_better(rival: _Rival, score: float, share: float, *, least: float) -> bool:

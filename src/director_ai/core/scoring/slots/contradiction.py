@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.alignment import context_score
 from director_ai.core.scoring.slots.halves import compare_halves, compare_turned_halves, is_same_half
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.polarity import Placed, affirmation, is_cue
 from director_ai.core.scoring.slots.roles import tell_same_event
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
@@ -53,6 +54,8 @@ _LASTING = frozenset({"until", "till", "for"})
 _BEING = frozenset("be been being is are was were".split())
 _NEEDS = frozenset({"need", "needs", "needn't"})
 _APART = frozenset({"unlike", "rather", "instead", "except"})
+_AUXILIARY_STARTS = tuple(AUXILIARIES)
+_VERBAL = AUXILIARIES | _NEEDS
 _DEFERRING = frozenset("before until till unless except once".split())
 """Words that turn "not" into "not yet"."""
 
@@ -315,7 +318,7 @@ def _is_duty(t: Tokens, negation: Placed) -> bool:
 def _negates_a_noun(t: Tokens, negation: Placed) -> bool:
     """Whether "not" goes with no verb: "the film-maker, not the archive"."""
     i = negation.first
-    return t.words[i] == "not" and (AUXILIARIES | _NEEDS).isdisjoint(t.words[max(0, i - 3) : i])
+    return t.words[i] == "not" and _VERBAL.isdisjoint(t.words[max(0, i - 3) : i])
 
 
 def _negates_a_part(t: Tokens, negation: Placed) -> bool:
@@ -330,15 +333,19 @@ def _sentence_words(reading: Reading, i: int) -> set[str]:
 
 
 def _negations(reading: Reading, sentences: Iterable[int]) -> list[Placed]:
-    return [
-        placed
-        for number in sentences
-        for placed in reading.by_sentence.get(number, ())[-_CANDIDATES:]
-        if placed.slot.kind == "negation"
-        and placed.predicate >= 0
-        and reading.taken[placed.predicate] != 1
-        and not _is_name_apart(reading, placed)
-    ]
+    by_sentence = _negations_by_sentence(reading)
+    return [placed for number in sentences for placed in by_sentence.get(number, ())] if by_sentence else []
+
+
+@kept
+def _negations_by_sentence(reading: Reading) -> dict[int, list[Placed]]:
+    found: dict[int, list[Placed]] = {}
+    for sentence, slots in reading.by_sentence.items():
+        for placed in slots[-_CANDIDATES:]:
+            is_negation = placed.slot.kind == "negation" and placed.predicate >= 0
+            if is_negation and reading.taken[placed.predicate] != 1 and not _is_name_apart(reading, placed):
+                found.setdefault(sentence, []).append(placed)
+    return found
 
 
 def _is_name_apart(reading: Reading, negation: Placed) -> bool:
@@ -351,8 +358,10 @@ def _is_name_apart(reading: Reading, negation: Placed) -> bool:
 def _stated_plainly(negation: Placed, reading: Reading, other: Reading, sentences: list[int]) -> Placed | None:
     """Where the other text states without a negation what this one negates, in a similar place."""
     word = reading.t.stems[negation.predicate]
+    if not any(word in other.t.stems[slice(*other.t.sentences[number])] for number in sentences):
+        return None
     here = Placed(negation.slot, negation.first, negation.predicate, negation.predicate)
-    starts_with_auxiliary = negation.slot.text.lower().startswith(tuple(AUXILIARIES))
+    starts_with_auxiliary = negation.slot.text.lower().startswith(_AUXILIARY_STARTS)
     if _is_mirrored(reading, negation, other, sentences):
         return None
     best, best_score = None, _SAME_PLACE - 0.2

@@ -286,7 +286,7 @@ def _count_negatives(reading: Reading, half: Half) -> int:
 
 def compare_halves(claim: Reading, sentence: int, evidence: Reading, sentences: list[int]) -> list[SlotDifference]:
     """The half of the claim whose contrary the evidence says in the same words."""
-    if not _has_negative(claim, sentence) and not any(_has_negative(evidence, number) for number in sentences):
+    if sentence not in _negative_sentences(claim) and _negative_sentences(evidence).isdisjoint(sentences):
         return []
     for mine in _halves(claim, sentence):
         if len(mine.own) < 2 or mine.negated or mine.keys != mine.own or _vagueness(claim.t, mine):
@@ -380,9 +380,9 @@ def _slot(claim: Reading, mine: Half, place: int) -> Slot:
 
 
 @kept
-def _has_negative(reading: Reading, sentence: int) -> bool:
-    first, end = reading.t.sentences[sentence]
-    return any(map(NEGATIVE.__and__, reading.t.flags[first:end]))
+def _negative_sentences(reading: Reading) -> frozenset[int]:
+    t = reading.t
+    return frozenset([t.sentence_of[i] for i in t.marked if t.flags[i] & NEGATIVE])
 
 
 def _vagueness(t: Tokens, half: Half) -> frozenset[str]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from director_ai.core.scoring.slots.alignment import context_score
+from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.name_lists import GENERIC_NAMES, WIDE_PLACES
 from director_ai.core.scoring.slots.name_places import tells_more
 from director_ai.core.scoring.slots.names import TITLES, is_origin, name_keys
@@ -15,8 +16,6 @@ from director_ai.core.scoring.slots.values import Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS, LIGHT_STEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from director_ai.core.scoring.slots.polarity import Placed
     from director_ai.core.scoring.slots.reading import Reading
 
@@ -119,12 +118,9 @@ def _partner(mine: Placed, evidence: Reading) -> Placed | None:
         or not set(words).isdisjoint(_NO_WORDS)
     ):
         return None
-    t = evidence.t
-    if any(set(words) <= evidence.vocabulary.intersection(_bare(t.words[slice(*span)])) for span in t.sentences):
+    if any(_bare_words(evidence, sentence).issuperset(words) for sentence in range(len(evidence.t.sentences))):
         return None
-    known = {
-        str(name.slot.value): name for name in evidence.names[:_MOST_KNOWN] if str(name.slot.value).count(" ") == 1
-    }
+    known = _full_names(evidence)
     for shared, own in ((0, 1), (1, 0)):
         others = [name for value, name in known.items() if value.split()[shared] == words[shared]]
         if len(others) != 1 or (shared == 1 and words[own] in evidence.vocabulary):
@@ -135,9 +131,18 @@ def _partner(mine: Placed, evidence: Reading) -> Placed | None:
     return None
 
 
-def _bare(words: Iterable[str]) -> set[str]:
-    """The words without their "'s"."""
-    return {word.removesuffix("'s") for word in words}
+@kept
+def _bare_words(evidence: Reading, sentence: int) -> set[str]:
+    """The words of a sentence without their "'s"."""
+    words = evidence.t.words[slice(*evidence.t.sentences[sentence])]
+    return evidence.vocabulary.intersection([word.removesuffix("'s") for word in words])
+
+
+@kept
+def _full_names(evidence: Reading) -> dict[str, Placed]:
+    """The names of two words."""
+    names = [(str(name.slot.value), name) for name in evidence.names[:_MOST_KNOWN]]
+    return {value: name for value, name in names if value.count(" ") == 1}
 
 
 def _is_negative(reading: Reading, name: Placed) -> bool:

@@ -105,7 +105,7 @@ def tells_more(claim: Reading, mine: Placed, evidence: Reading, theirs: Placed) 
     span = claim.t.sentences[claim.t.sentence_of[mine.first]]
     scene = _scene(evidence)
     one, two = _mention(mine), _mention(theirs)
-    own = [mention for mention in scene.mentions if _are_kin(one.words, mention.words)]
+    own = _find_kin(one, scene.mentions)
     if not own or not two.words or _turns(claim, span):
         return -1.0
     if _clash(_kinds(claim, [one]) or _kinds(evidence, own), _kinds_of_name(two, scene)):
@@ -184,7 +184,7 @@ def _rival(claim: Reading, span: tuple[int, int], mine: _Mention, scene: _Scene)
     renamed = _renamed(claim, mine, scene)
     if renamed:
         return renamed
-    own = [mention for mention in scene.mentions if _are_kin(mine.words, mention.words)]
+    own = _find_kin(mine, scene.mentions)
     strange = {word for word in mine.words if _is_strange(word, scene.evidence)}
     if not strange:
         return _better_placed(claim, span, mine, own, scene) if own and not _turns(claim, span) else None
@@ -211,11 +211,15 @@ def _renamed(claim: Reading, mine: _Mention, scene: _Scene) -> _Mention | None:
     return found
 
 
-def _are_kin(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two names share a word, be it with another ending: "Vantor" and "Vantorian"."""
-    return not one.isdisjoint(two) or any(
-        word[:_BEGINNING] == other[:_BEGINNING] for word in one if len(word) >= _BEGINNING for other in two
-    )
+def _find_kin(mine: _Mention, mentions: list[_Mention]) -> list[_Mention]:
+    """The mentions of names that share a word with this one, be it with another ending: "Vantor" and "Vantorian"."""
+    words = mine.words
+    starts = {word[:_BEGINNING] for word in words if len(word) >= _BEGINNING}
+    return [
+        mention
+        for mention in mentions
+        if not words.isdisjoint(mention.words) or not starts.isdisjoint([word[:_BEGINNING] for word in mention.words])
+    ]
 
 
 def _only_begins(claim: Reading, span: tuple[int, int], mine: _Mention, strange: set[str]) -> bool:
@@ -226,7 +230,8 @@ def _only_begins(claim: Reading, span: tuple[int, int], mine: _Mention, strange:
 
 def _turns(reading: Reading, span: tuple[int, int]) -> bool:
     """Whether the sentence denies or excludes: what only one has, the other has not."""
-    return any(word in _TURNS or word.endswith("n't") for word in reading.t.words[slice(*span)])
+    words = reading.t.words[slice(*span)]
+    return not _TURNS.isdisjoint(words) or any(word.endswith("n't") for word in words)
 
 
 def _is_strange(word: str, evidence: Reading) -> bool:

@@ -76,7 +76,8 @@ def _value_keys(slot: Slot) -> tuple[object, ...]:
     if isinstance(value, Interval):
         if slot.unit == "code":
             return ((slot.kind, slot.unit, value),)
-        low, high = float(f"{value.low:.9g}"), float(f"{value.high:.9g}")
+        low = float(f"{value.low:.9g}")
+        high = low if value.high == value.low else float(f"{value.high:.9g}")
         year = ((int(low), None, None),) if low == high and 1000 <= low < 2200 else ()
         return (slot.kind, slot.unit, slot.per, low, high), *year
     return ((slot.kind, value),)

@@ -56,8 +56,8 @@ def compare_roles(claim: Reading, sentence: int, evidence: Reading, numbers: lis
     common = [number for number in numbers if len(topic & evidence.topics[number]) > 1]
     if not common:
         return []
-    stems = _stems(evidence, *common)
-    shared = topic & stems
+    nearby = [_stems(evidence, number) for number in common]
+    shared = frozenset[str]().union(*[topic & stems for stems in nearby])
     if len(shared) < _FEWEST:
         return []
     t = claim.t
@@ -66,33 +66,42 @@ def compare_roles(claim: Reading, sentence: int, evidence: Reading, numbers: lis
     places = [i for i in range(first, end) if t.stems[i] in shared]
     for i in range(places[0] + 1, places[-1]) if places else ():
         root = t.stems[i]
-        rivals = _RIVALS.get(root)
-        if rivals is None:
-            if len(shared) <= _FEWEST or root not in shared or not may_be_verb(t, i):
-                continue
+        if root in _RIVALS:
+            rivals = _RIVALS[root]
+        elif root in shared and len(shared) > _FEWEST and may_be_verb(t, i):
             rivals = frozenset({root})
-        if rivals.isdisjoint(stems):
+        else:
+            continue
+        if not any(_has_two_sides(evidence, number, root) for number in common):
             continue
         for mine in read_clauses(t, i, first, end):
-            found = _find_exchanged(mine, evidence, common, rivals) if _may_differ(mine, stems) else None
+            found = _find_exchanged(mine, evidence, common, rivals) if _may_differ(mine, nearby) else None
             if found:
                 return [SlotDifference(kind="roles", claim=_slot(t, mine), evidence=_slot(evidence.t, found))]
     return compare_events(claim, sentence, evidence, common)
 
 
 @kept
-def _stems(evidence: Reading, *numbers: int) -> set[str]:
-    """Every stem of some sentences, and of the one before each: a pronoun may stand for what it begins with."""
-    t, found = evidence.t, set[str]()
-    for number in numbers:
-        first, end = t.sentences[max(0, number - 1)][0], t.sentences[number][1]
-        found.update(t.stems[first : min(end, first + 2 * _LONGEST)])
-    return found
+def _stems(evidence: Reading, number: int) -> frozenset[str]:
+    """Every stem of a sentence, and of the one before: a pronoun may stand for what that begins with."""
+    t = evidence.t
+    first, end = t.sentences[max(0, number - 1)][0], t.sentences[number][1]
+    return frozenset(t.stems[first : min(end, first + 2 * _LONGEST)])
 
 
-def _may_differ(mine: Clause, stems: set[str]) -> bool:
+@kept
+def _has_two_sides(evidence: Reading, number: int, root: str) -> bool:
+    """Whether a sentence tells of two in an event for which `root` is one of the words."""
+    rivals = _RIVALS.get(root, {root})
+    places = range(*evidence.t.sentences[number])[:_LONGEST]
+    return any(
+        len(clause.parts) > 1 for i in places if evidence.t.stems[i] in rivals for clause in _clauses(evidence, i)
+    )
+
+
+def _may_differ(mine: Clause, nearby: list[frozenset[str]]) -> bool:
     """Whether the evidence has words of at least two sides."""
-    return sum(not noun.words.isdisjoint(stems) for noun in mine.parts.values()) > 1
+    return sum(any(not noun.words.isdisjoint(stems) for stems in nearby) for noun in mine.parts.values()) > 1
 
 
 def _find_exchanged(mine: Clause, evidence: Reading, numbers: list[int], rivals: frozenset[str]) -> Clause | None:
