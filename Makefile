@@ -41,6 +41,7 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli
 	$(RUN)python benchmarks/injection.py
+	$(RUN)python benchmarks/merge.py --peer
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -132,7 +132,8 @@ class _Windows:
 
     def __init__(self, reach: int) -> None:
         self._reach = reach
-        self.behind = max(_BEHIND, _LONG_REACH, reach)
+        self._long_reach = max(_LONG_REACH, reach)
+        self.behind = max(_BEHIND, self._long_reach)
         self._text = ""  # from the open block on
         self._start = self._searched = 0
 
@@ -142,7 +143,7 @@ class _Windows:
         text, begin = self._text, 0
         while len(text) >= begin + _BLOCK + self._reach:
             space = _SPACE.search(text, max(begin + _BLOCK - 1, self._searched), begin + _LONGEST_WORD)
-            border, reach = (space.end(), self._reach) if space else (begin + _LONGEST_WORD, _LONG_REACH)
+            border, reach = (space.end(), self._reach) if space else (begin + _LONGEST_WORD, self._long_reach)
             if len(text) < border + reach:
                 self._searched = begin + _BLOCK - 1 if space else max(begin + _BLOCK - 1, len(text) - 1)
                 break

@@ -1,16 +1,15 @@
-"""The plan of a checked stream: what each check is asked, when text may leave, and what each failure means.
+"""The gate of a checked stream: what each check is asked, when text may leave, and what each failure means.
 
-Text leaves up to the smallest frontier of all checks, and never through an edit. A plan asks and never acts: the
-drivers of `core.runtime.drive` carry it out.
+Text leaves up to the smallest frontier of all checks, and never through an edit.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections import deque
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from director_ai.core.check_units import Unit, cutter_for
 from director_ai.core.checks import ENDING, CheckedText, Failure
@@ -26,29 +25,20 @@ if TYPE_CHECKING:
     from director_ai.core.checks import Rule
     from director_ai.core.merge import MergePolicy
 
-__all__ = ["Ask", "CheckGate", "CheckSession", "Outcome", "Stop", "check_plan"]
+__all__ = ["MOST_HELD", "CheckGate", "Outcome", "Stop"]
 
 REDACTED: Final = "[REDACTED]"
 MOST_HELD: Final = 1_000_000
 """Characters that may wait for a check; a match that never ends must not fill the memory."""
 _MOST_ASKS: Final = 512
+_GRAVITY: Final = ("refrain", "exception", "halt", "reask")
 _LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
+_UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
+"""Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
+_WORDS = re.compile(r"\S*\s*")
 
-Ask = tuple[Literal["open", "token", "check", "reask", "release"], tuple[Any, ...]]
-"""What is wanted, and what it takes.
-
-    open    ()                  the token source, ready to be read
-    token   ()                  the next token; StopIteration or StopAsyncIteration where there is none
-    check   (stage, calls)      an `Outcome` for each (number of the rule, text)
-    reask   (prefix, failure)   another token source, that goes on from the prefix
-    release (text,)             this may be shown
-"""
-Plan = Generator[Ask, Any, None]
 Outcome = tuple[bool, Any]
 """Whether a check answered, and what it answered or raised."""
-
-
-_ASK_TOKEN: Final[Ask] = ("token", ())
 
 
 class Stop(NamedTuple):
@@ -62,7 +52,7 @@ class Stop(NamedTuple):
 class _Track:
     """One rule on its way through one stream."""
 
-    __slots__ = ("covered", "cutter", "decided", "joins", "number", "rule", "units")
+    __slots__ = ("at_once", "covered", "cutter", "decided", "joins", "number", "rule", "units")
 
     def __init__(self, number: int, rule: Rule) -> None:
         self.number, self.rule = number, rule
@@ -71,6 +61,7 @@ class _Track:
         self.units: deque[Unit] = deque()
         self.decided = 0
         self.covered = 0  # how far its edits reach
+        self.at_once = _MOST_ASKS  # units; one whose answer needs more text makes the others' in vain
 
 
 class _Call(NamedTuple):
@@ -87,10 +78,16 @@ class CheckGate:
     """Everything that is known of one checked stream: what came, what each check said, what may leave."""
 
     def __init__(
-        self, rules: Sequence[Rule], policy: MergePolicy, *, label: Callable[[str, str], str] | None = None
+        self,
+        rules: Sequence[Rule],
+        policy: MergePolicy,
+        *,
+        label: Callable[[str, str], str] | None = None,
+        most_held: float = MOST_HELD,
+        context: str = "",
     ) -> None:
         self._tracks = [_Track(number, rule) for number, rule in enumerate(rules)]
-        self._policy, self._label = policy, label
+        self._policy, self._label, self._most_held = policy, label, most_held
         self._intake = TokenIntake()
         self._sentences = _Track(-1, rules[0]) if any(rule.on_fail == "filter" for rule in rules) else None
         if self._sentences:
@@ -118,6 +115,11 @@ class CheckGate:
         self._conflicts: list[Conflict] = []
         self._failures: list[Failure] = []
         self._ended_by = ""
+        self.failed = False
+        self._context, self._base = context, len(context)  # what was shown before, and is seen by the checks again
+        if context:
+            self._take(context)
+            self._store, self._released = [], self._base
 
     # --- what the plan puts in --------------------------------------------------------------------------------
 
@@ -149,7 +151,7 @@ class CheckGate:
         if text:
             self._take(text)
         earliest = max((track.cutter.earliest for track in self._tracks), default=0)
-        self._wake = min(earliest, self._released + MOST_HELD)
+        self._wake = min(earliest, self._released + self._most_held)
 
     def _take(self, token: str) -> None:
         self._store.append(token)
@@ -166,7 +168,7 @@ class CheckGate:
     @property
     def ready(self) -> bool:
         """Whether asking the checks could let anything out: every one of them has something to say, or has said it."""
-        if self._ended or self.closed or self._rewrites or self._length - self._released > MOST_HELD:
+        if self._ended or self.closed or self._rewrites or self._length - self._released > self._most_held:
             return True
         if self._queue:
             return False
@@ -190,7 +192,11 @@ class CheckGate:
                 is_error=True,
             )
         )
-        self._ended_by, self.closed = reason, True
+        self._ended_by, self.closed, self.failed = reason, True, True
+
+    def abandon(self) -> None:
+        """The stage before this one failed: what is held here is not the end of a text, and is not released either."""
+        self.closed = self.failed = True
 
     # --- asking the checks ------------------------------------------------------------------------------------
 
@@ -210,7 +216,7 @@ class CheckGate:
             self._recent = "".join([self._recent, *self._fresh])
             self._fresh = []
             for track in self._tracks:
-                for unit in track.units:
+                for unit in itertools.islice(track.units, track.at_once):
                     if len(calls) >= _MOST_ASKS or (unit.high > self._length and not self._ended):
                         break
                     high = min(unit.high, self._length)
@@ -221,7 +227,7 @@ class CheckGate:
 
     def _window(self, track: _Track, unit: Unit) -> str:
         if track.rule.check.frontier == "text":
-            return "".join(self._store)  # nothing was released yet
+            return "".join([self._context, *self._store])  # nothing was released yet
         return self._recent[unit.low - self._recent_at : unit.high - self._recent_at]
 
     def answer(self, outcomes: Sequence[Outcome]) -> None:
@@ -237,25 +243,42 @@ class CheckGate:
             if track in asked_again:
                 continue  # an earlier unit of this check needs more text; this one waits behind it
             found = self._read(track.rule, call.text, outcome)
+            if isinstance(found, str) and track.joins and len(words := _words(call.unit, call.text)) > 1:
+                track.units.popleft()
+                track.units.extendleft(reversed(words))  # which of them it is must not depend on how many came at once
+                asked_again.add(track)
+                continue
             if isinstance(found, str):
                 track.units.popleft()
-                self._not_checked(track, call.unit, found)
+                own_text = call.text[call.unit.start - call.unit.low : call.unit.end - call.unit.low]
+                self._not_checked(track, call.unit, own_text, found)
                 continue
             own = [edit for edit in found if _is_own(edit.start + call.unit.low, call.unit)]
             own += self._going_on(track, found, call.unit)
             longer = track.cutter.longer(call.unit) if any(edit.end == len(call.text) for edit in own) else None
             if longer is not None and not call.unit.final:
                 track.units[0] = longer
+                track.at_once = 1
                 asked_again.add(track)
                 continue
             track.units.popleft()
             track.decided = call.unit.end
+            track.at_once = min(2 * track.at_once, _MOST_ASKS)
             for edit in own:
                 track.covered = max(track.covered, edit.end + call.unit.low)
                 is_same = edit.replacement == call.text[edit.start : edit.end]
-                if not (is_same and edit.kind == "style"):  # a check may hold text back by changing nothing
-                    self._found(track.rule, moved(edit, call.unit.low), is_same=is_same)
+                behind = self._behind_context(moved(edit, call.unit.low))
+                if behind and not (is_same and edit.kind == "style"):  # a check may hold text back by changing nothing
+                    self._found(track.rule, behind, is_same=is_same)
         self._trim()
+
+    def _behind_context(self, edit: Edit) -> Edit | None:
+        """Return what of an edit concerns text that was not shown yet."""
+        if edit.start >= self._base:
+            return edit
+        if edit.end <= self._base or edit.kind == "style":
+            return None
+        return dataclasses.replace(_as_removal(edit), start=self._base)
 
     @staticmethod
     def _going_on(track: _Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
@@ -273,34 +296,29 @@ class CheckGate:
         """Return what a check found, or the name of what is wrong with its answer."""
         answered, value = outcome
         if not answered:
-            if must_pass(value):
+            if must_pass(value) and not isinstance(value, GeneratorExit):  # a check's own is a failure like any other
                 raise value
             return "check_timeout" if isinstance(value, Late) else "check_error"
         if isinstance(value, str | bytes | dict):
             return "check_invalid"
         try:
-            found = list(value)
+            return [_signed(edit, rule.check.name, len(text)) for edit in value]
         except Exception:  # noqa: BLE001 - a foreign check may answer with anything
             return "check_invalid"
-        if not all(type(edit) is Edit and edit.end <= len(text) for edit in found):
-            return "check_invalid"
-        return [
-            edit if edit.check == rule.check.name else dataclasses.replace(edit, check=rule.check.name)
-            for edit in found
-        ]
 
-    def _not_checked(self, track: _Track, unit: Unit, reason: str) -> None:
+    def _not_checked(self, track: _Track, unit: Unit, text: str, reason: str) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""
         rule = track.rule
         track.decided = unit.end
+        start, end = max(unit.start, self._base), max(unit.end, self._base)
         failure = Failure(
-            check=rule.check.name, action=rule.on_error, reason=reason, start=unit.start, end=unit.end, is_error=True
+            check=rule.check.name, action=rule.on_error, reason=reason, start=start, end=end, is_error=True
         )
         self._failures.append(failure)
         if rule.on_error == "halt":
-            self._stop_at(Stop(unit.start, reason, failure))
-        elif rule.on_error == "redact" and unit.end > unit.start:
-            self._edits.append(Edit(unit.start, unit.end, REDACTED, "remove", rule.check.name, reason))
+            self._stop_at(Stop(start, reason, failure))
+        elif rule.on_error == "redact" and (end := unit.start + len(text.rstrip())) > start:
+            self._edits.append(Edit(start, end, REDACTED, "remove", rule.check.name, reason))
 
     def _found(self, rule: Rule, edit: Edit, *, is_same: bool) -> None:
         """Do with what a check found what its rule says; `is_same`: it knows nothing better to put there."""
@@ -310,8 +328,7 @@ class CheckGate:
         if action in ENDING:
             self._stop_at(Stop(edit.start, action, failure))
         elif action == "redact":
-            put = edit.replacement if edit.kind == "remove" else REDACTED
-            self._edits.append(Edit(edit.start, edit.end, put, "remove", edit.check, edit.reason))
+            self._edits.append(_as_removal(edit))
         elif action == "filter":
             self._filtered.append(edit)
         elif action in {"fix", "custom"} and not is_same:
@@ -326,18 +343,21 @@ class CheckGate:
             found = self._read(call.track.rule, call.text, outcome)
             if isinstance(found, str) or (found and call.track.rule.action in ENDING | {"filter"}):
                 spoiled.add(call.rewrite)
+            elif call.track.rule.action == "redact":
+                cuts.setdefault(call.rewrite, []).extend(map(_as_removal, found))
             elif call.track.rule.action != "noop":
                 cuts.setdefault(call.rewrite, []).extend(edit for edit in found if edit.kind == "remove")
         for place, edit in enumerate(self._rewrites):
             if place in spoiled:
                 self._edits.append(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
             else:
-                cleaned = merge_edits(edit.replacement, cuts.get(place, ())).text
+                found_in = [self._labelled(cut, edit.replacement, 0) for cut in cuts.get(place, ())]
+                cleaned = merge_edits(edit.replacement, found_in).text
                 self._edits.append(dataclasses.replace(edit, replacement=cleaned))
         self._rewrites = []
 
     def _stop_at(self, stop: Stop) -> None:
-        if self.stop is None or stop.at < self.stop.at:
+        if self.stop is None or _stop_order(stop) < _stop_order(self.stop):
             self.stop = stop
 
     def _trim(self) -> None:
@@ -360,19 +380,25 @@ class CheckGate:
         border = self._whole_sentences(limit) if self._sentences else limit
         until = self._outside_edits(border)
         text = self._let_out(until) if until > self._released else ""
-        if self.stop and frontier >= self.stop.at:
+        if self.stop and self._is_last_word(frontier, self.stop):
             self._ended_by, self.closed = self.stop.action, True
         elif self._ended and frontier == self._length and not self._rewrites:
             text += self._let_out(self._length, last=True)
             self.closed = True
-        elif self._length - self._released > MOST_HELD:
-            self.fail("held_too_much", f"most={MOST_HELD}")
+        elif self._length - self._released > self._most_held:
+            self.fail("held_too_much", f"most={self._most_held:g}")
         return text
+
+    def _is_last_word(self, frontier: int, stop: Stop) -> bool:
+        """Whether nothing that any check may still say could come before a stop, or at the same place."""
+        if self._ended and frontier == self._length:
+            return True
+        return frontier > stop.at and (self._sentences is None or bool(self._sentences.units))
 
     def _whole_sentences(self, limit: int) -> int:
         """Return the last end of a sentence up to a place; what was found in a sentence removes all of it."""
         assert self._sentences is not None  # noqa: S101 - only asked where sentences are followed
-        units, border = self._sentences.units, self._released
+        units, border = self._sentences.units, max(self._sentences.decided, self._released)
         while units and units[0].end <= limit:
             unit = units.popleft()
             hits = [
@@ -380,8 +406,10 @@ class CheckGate:
             ]
             if hits and unit.end > unit.start:
                 first = min(hits, key=lambda edit: (edit.start, edit.end, edit.check, edit.reason))
-                self._edits.append(Edit(unit.start, unit.end, "", "remove", first.check, first.reason))
+                start = max(unit.start, self._base)
+                self._edits.append(Edit(start, max(start, unit.end), "", "remove", first.check, first.reason))
             border = unit.end
+        self._sentences.decided = border
         self._filtered = [edit for edit in self._filtered if edit.end > border]
         return border
 
@@ -404,16 +432,13 @@ class CheckGate:
             self._out.append(source)
             self._written += len(source)
             return source
-        ready = [
-            moved(self._labelled(edit, source, base), -base) for edit in sorted(ready, key=lambda e: (e.start, e.end))
-        ]
-        merged = merge_edits(source, ready, policy=self._policy)
-        self._applied += [moved(edit, base) for edit in merged.applied]
-        self._conflicts += [
-            Conflict(lost=moved(each.lost, base), won=moved(each.won, base), outcome=each.outcome)
-            for each in merged.conflicts
-        ]
-        self.offsets.extend(merged.offsets, base, self._written)
+        if self._label is not None:
+            in_order = sorted(ready, key=lambda each: (each.start, each.end, each.check, each.replacement))
+            ready = [self._labelled(edit, source, base) for edit in in_order]
+        merged = merge_edits(source, ready, policy=self._policy, base=base)
+        self._applied += merged.applied
+        self._conflicts += merged.conflicts
+        self.offsets.extend(merged.offsets, -self._base, self._written)
         self._out.append(merged.text)
         self._written += len(merged.text)
         return merged.text
@@ -421,7 +446,7 @@ class CheckGate:
     def _labelled(self, edit: Edit, source: str, base: int) -> Edit:
         """Give a typed placeholder its number, where the conversation counts them."""
         match = _LABEL.fullmatch(edit.replacement) if self._label and edit.kind == "remove" else None
-        if match is None or self._label is None:
+        if match is None or self._label is None or match[1] in _UNTYPED:
             return edit
         return dataclasses.replace(edit, replacement=self._label(match[1], source[edit.start - base : edit.end - base]))
 
@@ -444,160 +469,49 @@ class CheckGate:
 
     def result(self) -> CheckedText:
         """Return what came of it."""
+        back = -self._base
         return CheckedText(
             text=self.shown,
-            applied=tuple(self._applied),
-            conflicts=tuple(self._conflicts),
-            failures=self._known_failures(),
+            applied=tuple(moved(edit, back) for edit in self._applied),
+            conflicts=tuple(_moved_conflict(each, back) for each in self._conflicts),
+            failures=tuple(
+                dataclasses.replace(each, start=each.start + back, end=each.end + back)
+                for each in self._known_failures()
+            ),
             ended_by=self._ended_by or ("" if self.closed else "left"),
             flags=("lone_surrogate",) if self._intake.lone_surrogates else (),
         )
 
 
+def _moved_conflict(conflict: Conflict, by: int) -> Conflict:
+    return Conflict(lost=moved(conflict.lost, by), won=moved(conflict.won, by), outcome=conflict.outcome)
+
+
+def _words(unit: Unit, text: str) -> list[Unit]:
+    """Return a unit of words as one unit for each word."""
+    places = [match.span() for match in _WORDS.finditer(text) if match[0]]
+    units = [Unit(unit.low + low, unit.low + high, unit.low + low, unit.low + high) for low, high in places]
+    return [*units[:-1], units[-1]._replace(final=unit.final)] if units else []
+
+
 def _is_own(start: int, unit: Unit) -> bool:
-    return unit.start <= start < unit.end or (unit.final and start == unit.end)
+    """Whether an edit belongs to a unit; one at its end belongs to the next, unless the window ends there too."""
+    return unit.start <= start < unit.end or start == unit.end == unit.high
 
 
-class CheckSession:
-    """One stream through one or more stages: what a stage releases is what the next one reads."""
-
-    def __init__(self, stages: Sequence[Callable[[], CheckGate]], most_reasks: int) -> None:
-        self._stages, self._most_reasks = stages, most_reasks
-        self.gates = [make() for make in stages]
-        self.reasks = 0
-        self._earlier: list[CheckedText] = []
-
-    @property
-    def stop(self) -> Stop | None:
-        """Where the stream ended before its end, and why."""
-        return next((gate.stop for gate in self.gates if gate.closed and gate.stop), None)
-
-    @property
-    def may_reask(self) -> bool:
-        return self.stop is not None and self.stop.action == "reask" and self.reasks < self._most_reasks
-
-    @property
-    def prefix(self) -> str:
-        """All that was released, and what was still held before the stop."""
-        return "".join(part.text for part in self._earlier) + self.gates[-1].shown + self._held
-
-    @property
-    def _held(self) -> str:
-        return next((gate.rest_before_stop for gate in self.gates if gate.closed and gate.stop), "")
-
-    def go_on(self) -> None:
-        """Begin anew behind what was released; what was held before the stop is checked with what follows it."""
-        held, stopped = self._held, next(at for at, gate in enumerate(self.gates) if gate.closed and gate.stop)
-        self._earlier.append(self._present())
-        self.reasks += 1
-        self.gates = [make() for make in self._stages]
-        self.gates[stopped].accept(held)
-
-    def _present(self) -> CheckedText:
-        """What came of the stages, with places in the text that came in."""
-        results = [gate.result() for gate in self.gates]
-        maps = [gate.offsets for gate in self.gates]
-        base = sum(len(part.text) for part in self._earlier)
-        applied: list[Edit] = []
-        conflicts: list[Conflict] = []
-        failures: list[Failure] = []
-        for stage, result in enumerate(results):
-
-            def place(at: int, before: Sequence[OffsetMap] = maps[:stage]) -> int:
-                for offsets in reversed(before):
-                    at = offsets.to_source(at)
-                return at + base
-
-            def put(edit: Edit, place: Callable[[int], int] = place) -> Edit:
-                start = place(edit.start)
-                return dataclasses.replace(edit, start=start, end=max(start, place(edit.end)))
-
-            applied += map(put, result.applied)
-            conflicts += [
-                Conflict(lost=put(each.lost), won=put(each.won), outcome=each.outcome) for each in result.conflicts
-            ]
-            failures += [dataclasses.replace(f, start=place(f.start), end=place(f.end)) for f in result.failures]
-        return CheckedText(
-            text=results[-1].text,
-            applied=tuple(applied),
-            conflicts=tuple(conflicts),
-            failures=tuple(failures),
-            ended_by=next((result.ended_by for result in results if result.ended_by), ""),
-            flags=results[0].flags,
-        )
-
-    def result(self) -> CheckedText:
-        """Return what came of the whole stream."""
-        parts = [*self._earlier, self._present()]
-        return CheckedText(
-            text="".join(part.text for part in parts),
-            applied=tuple(edit for part in parts for edit in part.applied),
-            conflicts=tuple(each for part in parts for each in part.conflicts),
-            failures=tuple(each for part in parts for each in part.failures),
-            ended_by=parts[-1].ended_by,
-            reasks=self.reasks,
-            flags=tuple(dict.fromkeys(flag for part in parts for flag in part.flags)),
-        )
+def _signed(edit: Edit, check: str, length: int) -> Edit:
+    """Return an edit in its check's name, examined again: it may have been made without its constructor."""
+    if type(edit) is not Edit or edit.end > length:
+        raise TypeError("no edit of this text")
+    return Edit(edit.start, edit.end, edit.replacement, edit.kind, check, edit.reason)
 
 
-def check_plan(session: CheckSession) -> Plan:
-    """Read, ask the checks and release until the source ends or a gate closes; begin anew where a check asks for it."""
-    try:
-        yield "open", ()
-    except BaseException as error:  # noqa: BLE001 - fail closed, whatever it is
-        _source_failed(session.gates[0], error)
-    while True:
-        yield from _until_closed(session)
-        if not session.may_reask:
-            return
-        assert session.stop is not None  # noqa: S101 - it asked again
-        prefix, failure = session.prefix, session.stop.failure
-        try:
-            yield "reask", (prefix, failure)
-        except BaseException as error:
-            if must_pass(error):
-                raise
-            return
-        session.go_on()
+def _as_removal(edit: Edit) -> Edit:
+    put = edit.replacement if edit.kind == "remove" else REDACTED
+    return Edit(edit.start, edit.end, put, "remove", edit.check, edit.reason)
 
 
-def _until_closed(session: CheckSession) -> Plan:
-    first = session.gates[0]
-    while not first.closed:
-        try:
-            token = yield _ASK_TOKEN
-        except (StopIteration, StopAsyncIteration):
-            first.end()
-        except BaseException as error:  # noqa: BLE001 - as above
-            _source_failed(first, error)
-        else:
-            first.accept(token)
-        if first.ready:
-            yield from _through(session.gates)
-            if any(gate.closed and gate.stop for gate in session.gates[1:]):
-                return
-
-
-def _through(gates: Sequence[CheckGate]) -> Plan:
-    """Carry what came in through all stages, as far as it may go."""
-    for stage, gate in enumerate(gates):
-        while calls := gate.asks():
-            gate.answer((yield "check", (stage, calls)))
-        text = gate.release()
-        last = stage + 1 == len(gates)
-        if text and last:
-            yield "release", (text,)
-        elif not last and not gates[stage + 1].closed:
-            if text:
-                gates[stage + 1].accept(text)
-            if gate.closed:
-                gates[stage + 1].end()
-
-
-def _source_failed(gate: CheckGate, error: BaseException) -> None:
-    if must_pass(error):
-        raise error
-    if isinstance(error, Late):
-        gate.fail("timeout", f"waited_for={error.waited_for} limit_s={error.limit:g}")
-    else:
-        gate.fail("source_error", f"type={type_name(error)}")
+def _stop_order(stop: Stop) -> tuple[int, int, int, str]:
+    """What comes first in the text; at one place a check that could not be asked, then whatever releases least."""
+    grave = _GRAVITY.index(stop.action) if stop.action in _GRAVITY else -1
+    return stop.at, grave, stop.failure.end, stop.failure.check

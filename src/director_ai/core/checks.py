@@ -25,6 +25,7 @@ __all__ = [
     "OnFail",
     "Rule",
     "check_frontier",
+    "check_seconds",
     "rule_of",
 ]
 
@@ -76,9 +77,9 @@ OnFail = Action | Callable[[str, Sequence[Any]], Any]
 """What happens where a check found something.
 
     fix         its edits are applied
-    redact      what it found is removed, whatever it would put there
+    redact      what it found is removed; a removal keeps its own placeholder
     filter      the whole sentence is removed
-    refrain     nothing further is released; of a finished text, nothing at all
+    refrain     the stream ends before it; of a finished text nothing is shown at all
     halt        the stream ends before it, with a reason
     noop        it is only recorded
     exception   CheckFailed is raised, after what came before it was released
@@ -114,13 +115,22 @@ class Rule:
             raise UnknownOption("on_fail", self.on_fail, ACTIONS)
         if self.on_error not in get_args(OnError):
             raise UnknownOption("on_error", self.on_error, get_args(OnError))
-        if self.deadline is not None and check_number("deadline", self.deadline, 0.0, LONGEST_DEADLINE) == 0.0:
-            raise ConfigError("deadline must be more than 0 seconds, or None for no limit")
+        check_seconds("deadline", self.deadline)
 
     @property
     def action(self) -> str:
         """The name of what happens."""
         return self.on_fail if isinstance(self.on_fail, str) else "custom"
+
+
+def check_seconds(name: str, value: object) -> float | None:
+    """Return a time limit, or refuse what is none."""
+    if value is None:
+        return None
+    seconds = check_number(name, value, 0.0, LONGEST_DEADLINE)
+    if seconds == 0.0:
+        raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
+    return seconds
 
 
 def rule_of(given: object) -> Rule:

@@ -56,9 +56,11 @@ class Edit:
     def __post_init__(self) -> None:
         if type(self.start) is not int or type(self.end) is not int or not 0 <= self.start <= self.end:
             raise ConfigError("an edit goes from a start to an end, whole numbers with 0 <= start <= end")
-        for name in ("replacement", "kind", "check", "reason"):
-            if type(getattr(self, name)) is not str:  # a subclass could lie about its length
-                raise ConfigError(f"the {name} of an edit must be a text, got a {type(getattr(self, name)).__name__}")
+        if not type(self.replacement) is type(self.kind) is type(self.check) is type(self.reason) is str:
+            for name in ("replacement", "kind", "check", "reason"):
+                if type(getattr(self, name)) is not str:  # a subclass could lie about its length
+                    what = type(getattr(self, name)).__name__
+                    raise ConfigError(f"the {name} of an edit must be a text, got a {what}")
         if self.kind not in _RANK:
             raise UnknownOption("kind of edit", self.kind, _RANK)
 
@@ -149,18 +151,46 @@ class Merged:
         return self.offsets.to_merged(place)
 
 
-def merge_edits(source: str, edits: Iterable[Edit], *, policy: MergePolicy | None = None) -> Merged:
-    """Return the source with all edits applied; the order in which they come changes nothing."""
+def merge_edits(source: str, edits: Iterable[Edit], *, policy: MergePolicy | None = None, base: int = 0) -> Merged:
+    """Return the source with all edits applied; the order in which they come changes nothing.
+
+    `base` is where the source begins, where the edits count from the beginning of a longer text.
+    """
     if not isinstance(source, str):
         raise ConfigError(f"the source of a merge must be a text, got a {type(source).__name__}")
     source = "".join((source,))  # a plain text, made without calling the methods of a subclass
-    wanted = set(edits)
+    wanted = list(edits)
     for edit in wanted:
         if not isinstance(edit, Edit):
             raise ConfigError(f"merge_edits takes edits, got a {type(edit).__name__}")
-        if edit.end > len(source):
-            raise ConfigError(f"an edit ends at {edit.end}, behind the end of the source at {len(source)}")
-    return _Merge(source, policy or MergePolicy()).run(_once(wanted))
+        if edit.end > base + len(source) or edit.start < base:
+            raise ConfigError(f"an edit goes from {edit.start} to {edit.end}, outside the source")
+    ordered = sorted(wanted, key=_place)
+    if all(one.end <= two.start != one.start for one, two in itertools.pairwise(ordered)):
+        return _written(source, base, ordered, ())  # nothing overlaps
+    return _Merge(source, base, policy or MergePolicy()).run(_once(set(wanted)))
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _written(source: str, base: int, applied: Sequence[Edit], conflicts: Iterable[Conflict]) -> Merged:
+    """Return the source with edits that do not overlap, in the order of the text."""
+    pieces, spans, place, written = [], [], base, 0
+    for edit in applied:
+        pieces += [source[place - base : edit.start - base], edit.replacement]
+        start = written + edit.start - place
+        written = start + len(edit.replacement)
+        spans.append(Span(edit.start, edit.end, start, written))
+        place = edit.end
+    pieces.append(source[place - base :])
+    return Merged(
+        text="".join(pieces),
+        applied=tuple(applied),
+        conflicts=tuple(sorted(conflicts, key=_conflict_order)),
+        offsets=OffsetMap(spans),
+    )
 
 
 def _once(edits: Iterable[Edit]) -> list[Edit]:
@@ -212,8 +242,8 @@ class _Merge:
     hardly anything is ever inserted in the middle.
     """
 
-    def __init__(self, source: str, policy: MergePolicy) -> None:
-        self._source = source
+    def __init__(self, source: str, base: int, policy: MergePolicy) -> None:
+        self._source, self._base = source, base
         self._priority = {name: place for place, name in enumerate(policy.priority)}
         self._settled = _Accepted()
         self._fresh = _Accepted()  # of the present group
@@ -231,7 +261,8 @@ class _Merge:
                 else:
                     self._conflicts.append(Conflict(lost=edit, won=rival, outcome="dropped"))
             self._settle()
-        return self._written()
+        applied = sorted(self._settled, key=lambda edit: (edit.start, edit.end, self._order(edit)))
+        return _written(self._source, self._base, applied, self._conflicts)
 
     def _order(self, edit: Edit) -> tuple[int, int, int, int, str, str, str]:
         """What comes first wins: the kind, the declared priority, then the place, then the longer one."""
@@ -250,6 +281,9 @@ class _Merge:
             at += 1
             together = ordered[first:at]
             best = min(together, key=lambda edit: (self._order(edit)[1], edit.start - edit.end, self._order(edit)))
+            if len(together) == 1:
+                self._fresh.add(best)
+                continue
             united = Edit(together[0].start, last, best.replacement, "remove", best.check, best.reason)
             self._fresh.add(united)
             self._conflicts += [
@@ -274,7 +308,7 @@ class _Merge:
         if len(edit.replacement) == edit.end - edit.start:
             parts = list(self._around(edit))
         else:
-            said = self._source[edit.start : edit.end]
+            said = self._said(edit.start, edit.end)
             parts = [
                 moved(part, edit.start)
                 for part in edits_between(said, edit.replacement, kind="style", check=edit.check, reason=edit.reason)
@@ -293,26 +327,12 @@ class _Merge:
         for hole_start, hole_end in [*sorted(holes), (edit.end, edit.end)]:
             if hole_start > start:
                 new = edit.replacement[start - edit.start : hole_start - edit.start]
-                if new != self._source[start:hole_start]:
+                if new != self._said(start, hole_start):
                     yield Edit(start, hole_start, new, "style", edit.check, edit.reason)
             start = max(start, hole_end)
 
-    def _written(self) -> Merged:
-        applied = sorted(self._settled, key=lambda edit: (edit.start, edit.end, self._order(edit)))
-        pieces, spans, place, written = [], [], 0, 0
-        for edit in applied:
-            pieces += [self._source[place : edit.start], edit.replacement]
-            start = written + edit.start - place
-            written = start + len(edit.replacement)
-            spans.append(Span(edit.start, edit.end, start, written))
-            place = edit.end
-        pieces.append(self._source[place:])
-        return Merged(
-            text="".join(pieces),
-            applied=tuple(applied),
-            conflicts=tuple(sorted(self._conflicts, key=_conflict_order)),
-            offsets=OffsetMap(spans),
-        )
+    def _said(self, start: int, end: int) -> str:
+        return self._source[start - self._base : end - self._base]
 
 
 def _conflict_order(conflict: Conflict) -> tuple[object, ...]:

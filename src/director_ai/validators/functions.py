@@ -68,8 +68,8 @@ class Predicate:
 
     def __post_init__(self) -> None:
         _check(self.function, self.name)
-        if isinstance(check_frontier(self.frontier), int):
-            raise ConfigError("a predicate judges whole pieces; its frontier must be word, sentence or text")
+        if check_frontier(self.frontier) not in {"sentence", "text"}:
+            raise ConfigError("a predicate judges whole pieces; its frontier must be sentence or text")
         Edit(0, 0, self.replacement, "remove", self.name, self.reason)  # refuses what no edit may hold
 
     def find(self, text: str) -> Any:

@@ -23,7 +23,9 @@ _END: Final = r"(?![^\W_])(?![.,:/]\d)"
 _NO_DATE: Final = (
     rf"(?!\d{{1,2}}{_SIGN}\d{{1,2}}{_SIGN}(?:19|20)\d\d(?!\d))(?!(?:19|20)\d\d{_SIGN}[01]?\d{_SIGN}[0-3]?\d(?!\d))"
 )
-_INTERNATIONAL: Final = rf"(?:\+{SPACE}?|00{_SIGN}?)[1-9]\d{{0,2}}(?:{_SIGN}?\(0\))?(?:{_SIGN}?\(?\d\)?){{6,13}}"
+_INTERNATIONAL: Final = (
+    rf"(?:\+{SPACE}?|00{_SIGN}?)[1-9]\d{{0,2}}(?:{_SIGN}?\(0\))?(?:{_SIGN}?(?:\(\d{{1,5}}\)|\d)){{4,13}}"
+)
 _AMERICAN: Final = rf"(?:1{_SIGN})?(?:\([2-9]\d\d\){_SIGN}?|[2-9]\d\d{_SIGN})\d{{3}}{_SIGN}\d{{4}}"
 # Behind five digits that may be a postal code, four more are a house.
 _TRUNK: Final = (

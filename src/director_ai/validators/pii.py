@@ -61,7 +61,8 @@ class PII:
     phonenumbers: bool = False
     """Ask the package `phonenumbers` (extra `pii`) for telephone numbers, in place of the shapes known here."""
     name: str = "pii"
-    _shapes: tuple[Shape, ...] = field(init=False, repr=False, compare=False)
+    _anywhere: tuple[Shape, ...] = field(init=False, repr=False, compare=False)
+    _numbers: tuple[Shape, ...] = field(init=False, repr=False, compare=False)
     _phones: PhoneFinder | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +83,9 @@ class PII:
             raise ConfigError("the name of a check must be a text that is not empty")
         finder = (library_finder if self.phonenumbers else own_finder)(self.regions)
         object.__setattr__(self, "_phones", finder if "phone" in self.kinds else None)
-        object.__setattr__(self, "_shapes", tuple(shape for shape in _SHAPES if shape.kind in self.kinds))
+        shapes = [shape for shape in _SHAPES if shape.kind in self.kinds]
+        object.__setattr__(self, "_anywhere", tuple(shape for shape in shapes if shape.kind in _ANYWHERE))
+        object.__setattr__(self, "_numbers", tuple(shape for shape in shapes if shape.kind not in _ANYWHERE))
 
     @property
     def frontier(self) -> int:
@@ -116,8 +119,10 @@ class PII:
             yield from find_ibans(text)
         nearby = Nearby(text, _VOCABULARY)
         zones = _zones(text)
-        for shape in self._shapes:
-            yield from shape.spans(text, [(0, len(text))] if shape.kind in _ANYWHERE else zones, nearby)
+        for shape in self._anywhere:
+            yield from shape.spans(text, [(0, len(text))], nearby)
+        for shape in self._numbers if zones else ():
+            yield from shape.spans(text, zones, nearby)
         if self._phones:
             yield from self._phones(text, zones, nearby)
 

@@ -125,7 +125,7 @@ class Shape:
 
     def spans(self, text: str, zones: Iterable[tuple[int, int]], nearby: Nearby) -> Iterator[Span]:
         """Yield wherever it stands, in some zones of a text."""
-        if self.context is not None and not nearby.knows(self.context):
+        if not self.pattern.search(text) or (self.context is not None and not nearby.knows(self.context)):
             return
         for start, end in zones:
             yield from united(self._places(text, start, end, nearby), self.kind)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import os
 import re
 import threading
@@ -44,6 +45,7 @@ class Conversation:
         self._tenant = check_identifier("tenant_id", tenant_id)
         self._secret = os.urandom(32) if key is None else _derived(key, b"director-ai digests", self._tenant)
         self._cipher = None if key is None else _cipher(key, self._tenant)
+        self._state_key = b"" if key is None else _derived(key, b"director-ai state", self._tenant)
         self._labels: dict[str, str] = {}
         self._counts: dict[str, int] = {}
         self._sealed: dict[str, str] = {}
@@ -76,8 +78,8 @@ class Conversation:
         sealed = self._sealed.get(label)
         if sealed is None or self._cipher is None:
             return label  # not one of ours: the model may write what it likes
-        raw = base64.b64decode(sealed)
         try:
+            raw = base64.b64decode(sealed)
             value: bytes = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], label.encode())
         except Exception:  # noqa: BLE001 - the library's own error says no more
             raise DirectorError(
@@ -90,12 +92,21 @@ class Conversation:
         if self._cipher is None:
             raise ConfigError("a conversation without a key cannot be kept; give it a key")
         with self._lock:
-            return {"labels": dict(self._labels), "sealed": dict(self._sealed)}
+            labels, sealed = dict(self._labels), dict(self._sealed)
+        return {"labels": labels, "sealed": sealed, "seal": self._seal(labels, sealed)}
+
+    def _seal(self, labels: object, sealed: object) -> str:
+        """What only the holder of the key can write under a state: nobody else moves a number to another value."""
+        said = json.dumps([labels, sealed], sort_keys=True).encode()
+        return hmac.new(self._state_key, said, hashlib.sha256).hexdigest()
 
     def _resume(self, state: Mapping[str, Any]) -> None:
         labels, sealed = state.get("labels"), state.get("sealed")
         if self._cipher is None or not _is_table(labels) or not _is_table(sealed):
             raise ConfigError("state must be what state() of a conversation with the same key returned")
+        seal = state.get("seal")
+        if not isinstance(seal, str) or not hmac.compare_digest(seal.encode(), self._seal(labels, sealed).encode()):
+            raise ConfigError("state was made with another key, for another tenant, or altered")
         self._labels, self._sealed = dict(labels), dict(sealed)  # type: ignore[arg-type]  # tables, by the line above
         for label in self._labels.values():
             if not _PLACEHOLDER.fullmatch(label):

@@ -8,12 +8,14 @@ import inspect
 import queue
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import anyio
 
-from director_ai.core.checking import CheckGate, CheckSession, Outcome, check_plan
-from director_ai.core.checks import CheckedText, Failure, Rule, rule_of
+from director_ai.core.check_plan import CheckSession, check_plan
+from director_ai.core.checking import MOST_HELD, CheckGate, Outcome
+from director_ai.core.checks import CheckedText, Failure, Rule, check_seconds, rule_of
 from director_ai.core.merge import MergePolicy
 from director_ai.core.ranges import check_count
 from director_ai.core.runtime.drive import AsyncCalls, HelperThread, SyncCalls, adrive, drive
@@ -82,7 +84,7 @@ class Checks:
             raise ConfigError("on_fail='reask' needs a continuation: a function (text so far, failure) -> tokens")
         self._continuation = continuation
         self._most_reasks = check_count("most_reasks", most_reasks, 0, 100)
-        self._timeout = token_timeout
+        self._timeout = check_seconds("token_timeout", token_timeout)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -93,22 +95,21 @@ class Checks:
 
     def run(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
         """Check a finished text; the outcome is that of a stream of the same text."""
-        stream = self.stream([_text(text)], conversation=conversation)
-        for _ in stream:
-            pass
-        return _refrained(stream.result)
+        return self._finished(text, conversation, self._stages)
 
     async def arun(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
         """Return the same where checks are asynchronous."""
-        async with self.astream([_text(text)], conversation=conversation) as stream:
+        async with self._astart([_text(text)], conversation, most_held=inf) as stream:
             async for _ in stream:
                 pass
         return _refrained(stream.result)
 
     def pipe(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
         """Run the checks one after another, each on what the one before it made of a finished text."""
-        stages = [[rule] for rule in self.rules]
-        stream = self._start([_text(text)], conversation, stages)
+        return self._finished(text, conversation, [[rule] for rule in self.rules] or [[]])
+
+    def _finished(self, text: str, conversation: Conversation | None, stages: list[list[Rule]]) -> CheckedText:
+        stream = self._start([_text(text)], conversation, stages, most_held=inf)
         for _ in stream:
             pass
         return _refrained(stream.result)
@@ -125,25 +126,37 @@ class Checks:
         """Yield the same of an asynchronous stream; tokens and checks may be either."""
         if not isinstance(tokens, AsyncIterable | Iterable):
             raise ConfigError(f"tokens must be an iterable of strings, got a {type(tokens).__name__}")
-        session = self._session(conversation, self._stages)
+        return self._astart(tokens, conversation)
+
+    def _astart(
+        self, tokens: Any, conversation: Conversation | None, *, most_held: float = MOST_HELD
+    ) -> AsyncCheckedStream:
+        session = self._session(conversation, self._stages, most_held)
         source = TokenSource(tokens)
         return AsyncCheckedStream(session, self._arun(session, source, self._stages), source)
 
     def _start(
-        self, tokens: Iterable[str], conversation: Conversation | None, stages: list[list[Rule]]
+        self,
+        tokens: Iterable[str],
+        conversation: Conversation | None,
+        stages: list[list[Rule]],
+        *,
+        most_held: float = MOST_HELD,
     ) -> CheckedStream:
         if not isinstance(tokens, Iterable):
             raise ConfigError(
                 f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
                 "give an asynchronous stream to astream()"
             )
-        session = self._session(conversation, stages)
+        session = self._session(conversation, stages, most_held)
         source = TokenSource(tokens)
         return CheckedStream(session, self._run(session, source, stages), source)
 
-    def _session(self, conversation: Conversation | None, stages: list[list[Rule]]) -> CheckSession:
+    def _session(self, conversation: Conversation | None, stages: list[list[Rule]], most_held: float) -> CheckSession:
         label = None if conversation is None else conversation.label
-        makers = [functools.partial(CheckGate, rules, self._policy, label=label) for rules in stages]
+        makers = [
+            functools.partial(CheckGate, rules, self._policy, label=label, most_held=most_held) for rules in stages
+        ]
         return CheckSession(makers, self._most_reasks)
 
     def _run(self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]) -> Generator[Piece]:
@@ -161,7 +174,7 @@ class Checks:
             open_source(source.tokens)
 
         actions: dict[str, Callable[..., Any]] = {
-            "open": lambda: open_source(source.tokens),
+            "open": calls.bind("token", lambda: open_source(source.tokens)),
             "check": lambda stage, wanted: asked[stage](wanted),
             "reask": reask,
         }
@@ -185,7 +198,7 @@ class Checks:
                 source.opened = aiter(tokens)
                 actions["token"] = calls.bind("token", source.opened.__anext__, awaitable=True, answers=False)
             else:
-                source.opened = iter(tokens)
+                await calls.bind("token", source.open, awaitable=False, answers=False)()
                 step = calls.bind("token", functools.partial(next, source.opened, _END), awaitable=False, answers=False)
                 actions["token"] = functools.partial(_pull, step)
 
@@ -274,71 +287,130 @@ class AsyncCheckedStream:
 
 
 # Asking. A check without a deadline is called in place; one with a deadline on a thread of its own, side by side with
-# the others.
-
-
-def _ask(rule: Rule, text: str) -> Any:
-    found = rule.check.find(text)
-    if callable(rule.on_fail) and not inspect.isawaitable(found):
-        found = list(found)
-        return rule.on_fail(text, found) if found else found
-    return found
+# the others, one piece of text after another.
 
 
 class _SyncAsker:
     """Asks the checks of one stream's stage."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], *, awaits: bool = False) -> None:
         self._rules = rules
+        self._read = _found if awaits else _found_at_once
         self._threads: dict[int, HelperThread] = {}
 
     def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
-        waiting: dict[int, queue.SimpleQueue[Outcome]] = {}
-        outcomes: dict[int, Outcome] = {}
-        for place, (number, text) in enumerate(wanted):
-            if self._rules[number].deadline is not None:
-                waiting[place] = self._submit(number, text)
-        for place, (number, text) in enumerate(wanted):
-            if place not in waiting:
-                outcomes[place] = _outcome(self._rules[number], text)
-        for place, answers in waiting.items():
-            outcomes[place] = self._collect(wanted[place][0], answers)
+        rows = _rows(wanted, lambda number: self._rules[number].deadline is not None)
+        begun = {number: self._begin(number, [wanted[place][1] for place in row]) for number, row in rows.items()}
+        outcomes = {
+            place: self.ask_in_place(number, text) for place, (number, text) in enumerate(wanted) if number not in rows
+        }
+        for number, row in rows.items():
+            texts = [wanted[place][1] for place in row]
+            outcomes.update(zip(row, self._collect(number, begun[number], texts), strict=True))
         return [outcomes[place] for place in range(len(wanted))]
 
-    def _submit(self, number: int, text: str) -> queue.SimpleQueue[Outcome]:
-        answers: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        thread = self._threads.setdefault(number, HelperThread())
-        thread.submit(_found_list, (self._rules[number], text), answers.put)
-        return answers
-
-    def _collect(self, number: int, answers: queue.SimpleQueue[Outcome]) -> Outcome:
-        limit = self._rules[number].deadline or 0.0
+    def ask_in_place(self, number: int, text: str) -> Outcome:
+        """Ask without a time limit."""
         try:
-            return answers.get(timeout=limit)
-        except queue.Empty:
-            self._threads.pop(number, HelperThread()).leave()  # it hangs there; the next piece gets another thread
-            return False, Late("check", limit)
+            return True, self._read(self._rules[number], text)
+        except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
+            return False, error
+
+    def _begin(self, number: int, texts: Iterable[str]) -> _Row:
+        row = _Row(functools.partial(self._read, self._rules[number]))
+        thread = self._threads.setdefault(number, HelperThread())
+        for text in texts:
+            thread.submit(row.ask, (text,), row.deliver)
+        return row
+
+    def _collect(self, number: int, row: _Row, texts: Sequence[str]) -> list[Outcome]:
+        rule = self._rules[number]
+        late: Outcome = False, Late("check", rule.deadline or 0.0)
+        found: list[Outcome] = []
+        while len(found) < len(texts):
+            outcome = row.next(rule.deadline or 0.0)
+            if outcome is not None:
+                found.append(outcome)
+                continue
+            row.left = True
+            self._threads.pop(number).leave()  # it hangs there; the next piece gets another thread
+            found.append(late)
+            if rule.on_error == "halt":
+                found += [late] * (len(texts) - len(found))  # nothing of what follows will be released
+            else:
+                row = self._begin(number, texts[len(found) :])
+        return found
 
     def leave(self) -> None:
         """Let the threads end."""
-        for thread in self._threads.values():
+        for thread in list(self._threads.values()):
             thread.leave()
 
 
-def _found_list(rule: Rule, text: str) -> Any:
-    """What a check finds, read where it is asked for, so that a slow generator falls under its deadline too."""
-    found = _ask(rule, text)
+class _Row:
+    """Pieces of text that a check is asked about one after another on a thread, each with its own time."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self._read = read
+        self._answers: queue.SimpleQueue[tuple[float, Outcome]] = queue.SimpleQueue()
+        self._since = time.monotonic()
+        self.left = False
+        """Nobody waits for the rest of the answers."""
+
+    def ask(self, text: str) -> Any:
+        return None if self.left else self._read(text)
+
+    def deliver(self, outcome: Outcome) -> None:
+        self._answers.put((time.monotonic(), outcome))
+
+    def next(self, limit: float) -> Outcome | None:
+        """Return the next answer, or None where it did not come in time."""
+        try:
+            at, outcome = self._answers.get(timeout=max(0.0, self._since + limit - time.monotonic()))
+        except queue.Empty:
+            return None
+        since, self._since = self._since, at
+        return outcome if at - since <= limit else None
+
+
+def _rows(wanted: Sequence[tuple[int, str]], chosen: Callable[[int], bool]) -> dict[int, list[int]]:
+    """Return for each chosen rule which questions are for it."""
+    rows: dict[int, list[int]] = {}
+    for place, (number, _) in enumerate(wanted):
+        if chosen(number):
+            rows.setdefault(number, []).append(place)
+    return rows
+
+
+def _found(rule: Rule, text: str) -> Any:
+    """What a check finds, or an awaitable of it; read where it is asked for, so that a slow generator is late too."""
+    found = rule.check.find(text)
+    return found if inspect.isawaitable(found) else _listed(rule, text, found)
+
+
+def _found_at_once(rule: Rule, text: str) -> Any:
+    found = _found(rule, text)
+    if inspect.isawaitable(found):
+        _dispose(found)
+        raise ConfigError("an asynchronous check needs astream() or arun()")
+    return found
+
+
+def _listed(rule: Rule, text: str, found: Any) -> Any:
+    """Return edits as a list, by way of the rule's own function; what is no answer stays what it is."""
+    if isinstance(found, str | bytes | dict):
+        return found
+    edits = list(found)
+    if not callable(rule.on_fail) or not edits:
+        return edits
+    chosen = rule.on_fail(text, edits)
+    return chosen if isinstance(chosen, str | bytes | dict) else list(chosen)
+
+
+def _dispose(found: Any) -> None:
+    """Close a coroutine that nobody will await."""
     if inspect.iscoroutine(found):
         found.close()
-        raise ConfigError("an asynchronous check needs astream() or arun()")
-    return found if isinstance(found, str | bytes | dict) else list(found)
-
-
-def _outcome(rule: Rule, text: str) -> Outcome:
-    try:
-        return True, _found_list(rule, text)
-    except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
-        return False, error
 
 
 class _AsyncAsker:
@@ -346,41 +418,62 @@ class _AsyncAsker:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
-        self._sync = _SyncAsker(rules)
+        self._sync = _SyncAsker(rules, awaits=True)
 
     async def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
         outcomes: list[Outcome] = [(False, RuntimeError("not asked"))] * len(wanted)
-        slow = [place for place, (number, _) in enumerate(wanted) if self._is_slow(number)]
-        for place in set(range(len(wanted))) - set(slow):
-            outcomes[place] = _outcome(self._rules[wanted[place][0]], wanted[place][1])
+        rows = _rows(wanted, self._needs_thread)
+        for place, call in enumerate(wanted):
+            if call[0] not in rows:
+                outcomes[place] = self._sync.ask_in_place(*call)
+        begun = {
+            place: found for place, (answered, found) in enumerate(outcomes) if answered and inspect.isawaitable(found)
+        }
 
-        async def ask(place: int) -> None:
-            number, text = wanted[place]
-            outcomes[place] = await self._await(number, text)
+        async def wait(place: int) -> None:
+            outcomes[place] = False, RuntimeError("cancelled")  # unless an answer comes
+            outcomes[place] = await self._answer(*wanted[place], begun[place])
 
-        if slow:
-            async with anyio.create_task_group() as group:
-                for place in slow:
-                    group.start_soon(ask, place)
+        async def ask(row: list[int]) -> None:
+            for place, outcome in zip(row, await self._on_thread([wanted[place] for place in row]), strict=True):
+                outcomes[place] = outcome
+
+        if rows or begun:
+            try:
+                async with anyio.create_task_group() as group:
+                    for place in begun:
+                        group.start_soon(wait, place)
+                    for row in rows.values():
+                        group.start_soon(ask, row)
+            finally:
+                for found in begun.values():
+                    _dispose(found)
         return outcomes
 
-    def _is_slow(self, number: int) -> bool:
+    def _needs_thread(self, number: int) -> bool:
         rule = self._rules[number]
-        return rule.deadline is not None or inspect.iscoroutinefunction(rule.check.find)
+        return rule.deadline is not None and not inspect.iscoroutinefunction(rule.check.find)
 
-    async def _await(self, number: int, text: str) -> Outcome:
+    async def _on_thread(self, calls: list[tuple[int, str]]) -> list[Outcome]:
+        outcomes = await anyio.to_thread.run_sync(self._sync, calls, abandon_on_cancel=True)
+        return [
+            await self._answer(*call, found) if answered and inspect.isawaitable(found) else (answered, found)
+            for call, (answered, found) in zip(calls, outcomes, strict=True)
+        ]
+
+    async def _answer(self, number: int, text: str, found: Awaitable[Any]) -> Outcome:
         rule = self._rules[number]
         try:
-            if not inspect.iscoroutinefunction(rule.check.find):
-                return await anyio.to_thread.run_sync(lambda: self._sync([(number, text)])[0], abandon_on_cancel=True)
             with anyio.move_on_after(rule.deadline) as scope:
-                found = list(await rule.check.find(text))
-                if callable(rule.on_fail) and found:
-                    found = rule.on_fail(text, found)
-                return True, found
-            return False, Late("check", rule.deadline or 0.0) if scope.cancelled_caught else RuntimeError("no answer")
-        except Exception as error:  # noqa: BLE001 - as above; cancellation passes
+                answer = _listed(rule, text, await found)
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - as above
             return False, error
+        # Also where a check swallowed the cancellation, or blocked the loop so that it never came.
+        if scope.cancel_called or anyio.current_time() >= scope.deadline:
+            return False, Late("check", rule.deadline or 0.0)
+        return True, answer
 
     def leave(self) -> None:
         """Let the threads end."""

@@ -19,6 +19,10 @@ class TokenSource:
         self.tokens = tokens
         self.opened: Any = None
 
+    def open(self) -> None:
+        """Make it ready to be read."""
+        self.opened = iter(self.tokens)
+
     def take(self) -> Any:
         """Return what has to be closed, once."""
         taken = self.opened if self.opened is not None else self.tokens
