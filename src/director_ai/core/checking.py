@@ -9,23 +9,23 @@ import dataclasses
 import itertools
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from director_ai.core.check_answers import read_answer
 from director_ai.core.check_units import Unit, cutter_for
 from director_ai.core.checks import ENDING, CheckedText, Failure
 from director_ai.core.merge import Conflict, Edit, OffsetMap, merge_edits, moved
 from director_ai.core.runtime.intake import TokenIntake
-from director_ai.core.runtime.interrupts import must_pass
-from director_ai.core.runtime.plan import Late
 from director_ai.core.runtime.release import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from director_ai.core.check_answers import Outcome
     from director_ai.core.checks import Rule
     from director_ai.core.merge import MergePolicy
 
-__all__ = ["MOST_HELD", "CheckGate", "Outcome", "Stop"]
+__all__ = ["MOST_HELD", "CheckGate", "Stop"]
 
 REDACTED: Final = "[REDACTED]"
 MOST_HELD: Final = 1_000_000
@@ -36,9 +36,6 @@ _LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
 _UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
 """Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
 _WORDS = re.compile(r"\S*\s*")
-
-Outcome = tuple[bool, Any]
-"""Whether a check answered, and what it answered or raised."""
 
 
 class Stop(NamedTuple):
@@ -242,7 +239,7 @@ class CheckGate:
             track = call.track
             if track in asked_again:
                 continue  # an earlier unit of this check needs more text; this one waits behind it
-            found = self._read(track.rule, call.text, outcome)
+            found = read_answer(track.rule, call.text, outcome)
             if isinstance(found, str) and track.joins and len(words := _words(call.unit, call.text)) > 1:
                 track.units.popleft()
                 track.units.extendleft(reversed(words))  # which of them it is must not depend on how many came at once
@@ -291,21 +288,6 @@ class CheckGate:
             and edit.end + unit.low > track.covered
         ]
 
-    @staticmethod
-    def _read(rule: Rule, text: str, outcome: Outcome) -> list[Edit] | str:
-        """Return what a check found, or the name of what is wrong with its answer."""
-        answered, value = outcome
-        if not answered:
-            if must_pass(value) and not isinstance(value, GeneratorExit):  # a check's own is a failure like any other
-                raise value
-            return "check_timeout" if isinstance(value, Late) else "check_error"
-        if isinstance(value, str | bytes | dict):
-            return "check_invalid"
-        try:
-            return [_signed(edit, rule.check.name, len(text)) for edit in value]
-        except Exception:  # noqa: BLE001 - a foreign check may answer with anything
-            return "check_invalid"
-
     def _not_checked(self, track: _Track, unit: Unit, text: str, reason: str) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""
         rule = track.rule
@@ -340,7 +322,7 @@ class CheckGate:
         cuts: dict[int, list[Edit]] = {}
         spoiled: set[int] = set()
         for call, outcome in zip(calls, outcomes, strict=True):
-            found = self._read(call.track.rule, call.text, outcome)
+            found = read_answer(call.track.rule, call.text, outcome)
             if isinstance(found, str) or (found and call.track.rule.action in ENDING | {"filter"}):
                 spoiled.add(call.rewrite)
             elif call.track.rule.action == "redact":
@@ -497,13 +479,6 @@ def _words(unit: Unit, text: str) -> list[Unit]:
 def _is_own(start: int, unit: Unit) -> bool:
     """Whether an edit belongs to a unit; one at its end belongs to the next, unless the window ends there too."""
     return unit.start <= start < unit.end or start == unit.end == unit.high
-
-
-def _signed(edit: Edit, check: str, length: int) -> Edit:
-    """Return an edit in its check's name, examined again: it may have been made without its constructor."""
-    if type(edit) is not Edit or edit.end > length:
-        raise TypeError("no edit of this text")
-    return Edit(edit.start, edit.end, edit.replacement, edit.kind, check, edit.reason)
 
 
 def _as_removal(edit: Edit) -> Edit:

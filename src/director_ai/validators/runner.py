@@ -5,27 +5,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import queue
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-import anyio
-
 from director_ai.core.check_plan import CheckSession, check_plan
-from director_ai.core.checking import MOST_HELD, CheckGate, Outcome
+from director_ai.core.checking import MOST_HELD, CheckGate
 from director_ai.core.checks import CheckedText, Failure, Rule, check_seconds, rule_of
 from director_ai.core.merge import MergePolicy
 from director_ai.core.ranges import check_count
-from director_ai.core.runtime.drive import AsyncCalls, HelperThread, SyncCalls, adrive, drive
+from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.live import TokenSource
-from director_ai.core.runtime.plan import Late
 from director_ai.errors import ConfigError, DirectorError, UnknownOption
+from director_ai.validators.asking import AsyncAsker, SyncAsker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Sequence
 
+    from director_ai.core.check_answers import Outcome
     from director_ai.validators.placeholders import Conversation
 
 __all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Piece"]
@@ -161,7 +159,7 @@ class Checks:
 
     def _run(self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]) -> Generator[Piece]:
         calls = SyncCalls(each=self._timeout, total=None, clock=time.monotonic)
-        asked = [_SyncAsker(rules) for rules in stages]
+        asked = [SyncAsker(rules) for rules in stages]
 
         def open_source(tokens: Any) -> None:
             source.opened = iter(tokens)
@@ -190,7 +188,7 @@ class Checks:
         self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]
     ) -> AsyncGenerator[Piece]:
         calls = AsyncCalls(each=self._timeout, total=None, clock=time.monotonic)
-        asked = [_AsyncAsker(rules) for rules in stages]
+        asked = [AsyncAsker(rules) for rules in stages]
 
         async def open_source() -> None:
             tokens = source.tokens
@@ -284,200 +282,6 @@ class AsyncCheckedStream:
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
-
-
-# Asking. A check without a deadline is called in place; one with a deadline on a thread of its own, side by side with
-# the others, one piece of text after another.
-
-
-class _SyncAsker:
-    """Asks the checks of one stream's stage."""
-
-    def __init__(self, rules: Sequence[Rule], *, awaits: bool = False) -> None:
-        self._rules = rules
-        self._read = _found if awaits else _found_at_once
-        self._threads: dict[int, HelperThread] = {}
-
-    def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
-        rows = _rows(wanted, lambda number: self._rules[number].deadline is not None)
-        begun = {number: self._begin(number, [wanted[place][1] for place in row]) for number, row in rows.items()}
-        outcomes = {
-            place: self.ask_in_place(number, text) for place, (number, text) in enumerate(wanted) if number not in rows
-        }
-        for number, row in rows.items():
-            texts = [wanted[place][1] for place in row]
-            outcomes.update(zip(row, self._collect(number, begun[number], texts), strict=True))
-        return [outcomes[place] for place in range(len(wanted))]
-
-    def ask_in_place(self, number: int, text: str) -> Outcome:
-        """Ask without a time limit."""
-        try:
-            return True, self._read(self._rules[number], text)
-        except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
-            return False, error
-
-    def _begin(self, number: int, texts: Iterable[str]) -> _Row:
-        row = _Row(functools.partial(self._read, self._rules[number]))
-        thread = self._threads.setdefault(number, HelperThread())
-        for text in texts:
-            thread.submit(row.ask, (text,), row.deliver)
-        return row
-
-    def _collect(self, number: int, row: _Row, texts: Sequence[str]) -> list[Outcome]:
-        rule = self._rules[number]
-        late: Outcome = False, Late("check", rule.deadline or 0.0)
-        found: list[Outcome] = []
-        while len(found) < len(texts):
-            outcome = row.next(rule.deadline or 0.0)
-            if outcome is not None:
-                found.append(outcome)
-                continue
-            row.left = True
-            self._threads.pop(number).leave()  # it hangs there; the next piece gets another thread
-            found.append(late)
-            if rule.on_error == "halt":
-                found += [late] * (len(texts) - len(found))  # nothing of what follows will be released
-            else:
-                row = self._begin(number, texts[len(found) :])
-        return found
-
-    def leave(self) -> None:
-        """Let the threads end."""
-        for thread in list(self._threads.values()):
-            thread.leave()
-
-
-class _Row:
-    """Pieces of text that a check is asked about one after another on a thread, each with its own time."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        self._read = read
-        self._answers: queue.SimpleQueue[tuple[float, Outcome]] = queue.SimpleQueue()
-        self._since = time.monotonic()
-        self.left = False
-        """Nobody waits for the rest of the answers."""
-
-    def ask(self, text: str) -> Any:
-        return None if self.left else self._read(text)
-
-    def deliver(self, outcome: Outcome) -> None:
-        self._answers.put((time.monotonic(), outcome))
-
-    def next(self, limit: float) -> Outcome | None:
-        """Return the next answer, or None where it did not come in time."""
-        try:
-            at, outcome = self._answers.get(timeout=max(0.0, self._since + limit - time.monotonic()))
-        except queue.Empty:
-            return None
-        since, self._since = self._since, at
-        return outcome if at - since <= limit else None
-
-
-def _rows(wanted: Sequence[tuple[int, str]], chosen: Callable[[int], bool]) -> dict[int, list[int]]:
-    """Return for each chosen rule which questions are for it."""
-    rows: dict[int, list[int]] = {}
-    for place, (number, _) in enumerate(wanted):
-        if chosen(number):
-            rows.setdefault(number, []).append(place)
-    return rows
-
-
-def _found(rule: Rule, text: str) -> Any:
-    """What a check finds, or an awaitable of it; read where it is asked for, so that a slow generator is late too."""
-    found = rule.check.find(text)
-    return found if inspect.isawaitable(found) else _listed(rule, text, found)
-
-
-def _found_at_once(rule: Rule, text: str) -> Any:
-    found = _found(rule, text)
-    if inspect.isawaitable(found):
-        _dispose(found)
-        raise ConfigError("an asynchronous check needs astream() or arun()")
-    return found
-
-
-def _listed(rule: Rule, text: str, found: Any) -> Any:
-    """Return edits as a list, by way of the rule's own function; what is no answer stays what it is."""
-    if isinstance(found, str | bytes | dict):
-        return found
-    edits = list(found)
-    if not callable(rule.on_fail) or not edits:
-        return edits
-    chosen = rule.on_fail(text, edits)
-    return chosen if isinstance(chosen, str | bytes | dict) else list(chosen)
-
-
-def _dispose(found: Any) -> None:
-    """Close a coroutine that nobody will await."""
-    if inspect.iscoroutine(found):
-        found.close()
-
-
-class _AsyncAsker:
-    """The same, awaiting what is asynchronous; checks that wait do so side by side."""
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
-        self._sync = _SyncAsker(rules, awaits=True)
-
-    async def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
-        outcomes: list[Outcome] = [(False, RuntimeError("not asked"))] * len(wanted)
-        rows = _rows(wanted, self._needs_thread)
-        for place, call in enumerate(wanted):
-            if call[0] not in rows:
-                outcomes[place] = self._sync.ask_in_place(*call)
-        begun = {
-            place: found for place, (answered, found) in enumerate(outcomes) if answered and inspect.isawaitable(found)
-        }
-
-        async def wait(place: int) -> None:
-            outcomes[place] = False, RuntimeError("cancelled")  # unless an answer comes
-            outcomes[place] = await self._answer(*wanted[place], begun[place])
-
-        async def ask(row: list[int]) -> None:
-            for place, outcome in zip(row, await self._on_thread([wanted[place] for place in row]), strict=True):
-                outcomes[place] = outcome
-
-        if rows or begun:
-            try:
-                async with anyio.create_task_group() as group:
-                    for place in begun:
-                        group.start_soon(wait, place)
-                    for row in rows.values():
-                        group.start_soon(ask, row)
-            finally:
-                for found in begun.values():
-                    _dispose(found)
-        return outcomes
-
-    def _needs_thread(self, number: int) -> bool:
-        rule = self._rules[number]
-        return rule.deadline is not None and not inspect.iscoroutinefunction(rule.check.find)
-
-    async def _on_thread(self, calls: list[tuple[int, str]]) -> list[Outcome]:
-        outcomes = await anyio.to_thread.run_sync(self._sync, calls, abandon_on_cancel=True)
-        return [
-            await self._answer(*call, found) if answered and inspect.isawaitable(found) else (answered, found)
-            for call, (answered, found) in zip(calls, outcomes, strict=True)
-        ]
-
-    async def _answer(self, number: int, text: str, found: Awaitable[Any]) -> Outcome:
-        rule = self._rules[number]
-        try:
-            with anyio.move_on_after(rule.deadline) as scope:
-                answer = _listed(rule, text, await found)
-        except anyio.get_cancelled_exc_class():
-            raise
-        except BaseException as error:  # noqa: BLE001 - as above
-            return False, error
-        # Also where a check swallowed the cancellation, or blocked the loop so that it never came.
-        if scope.cancel_called or anyio.current_time() >= scope.deadline:
-            return False, Late("check", rule.deadline or 0.0)
-        return True, answer
-
-    def leave(self) -> None:
-        """Let the threads end."""
-        self._sync.leave()
 
 
 _END: Final = object()
