@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from regression_suite import SLOT_ERRORS, measure, passages
 
 KINDS = {"number": 2, "unit": 1, "date": 2, "name": 2, "negation": 1, "swapped_roles": 1, "invented": 2, "overclaim": 1}
-MOST_FALSE_HALTS = {False: 0, True: 4}
+MOST_FALSE_HALTS = {False: 0, True: 1}
 """Of 144 right passages, without and with the model. None is wanted: the numbers may only fall."""
-CAUGHT = {False: 0.60, True: 0.72}
-SLOTS_CAUGHT = {False: 0.80, True: 0.80}
+CAUGHT = {False: 0.62, True: 0.78}
+SLOTS_CAUGHT = {False: 0.82, True: 0.81}
 
 
 def test_the_passages_are_what_they_should_be() -> None:

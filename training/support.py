@@ -3,14 +3,16 @@
     python -m training.support --model src/director_ai/nli/models/entailer
 
 On the pairs that we wrote and training never saw (without the model: on all of them), each claim with the facts that the
-store finds for it. Rows are weighted to the base rate of use that `settings.toml` states. Writes
-`src/director_ai/core/scoring/weights.py`.
+store finds for it, and on the clauses of `benchmarks/passages`, which are worded as answers are; both count alike. Rows
+of the pairs are weighted to the base rate of use that `settings.toml` states. The figures printed for passages are those of
+weights that were fitted without their topic. Writes `src/director_ai/core/scoring/weights.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import random
 from pathlib import Path
 
@@ -22,10 +24,12 @@ from director_ai.core.scoring.slots.comparison import compare_readings
 from director_ai.core.scoring.slots.reading import Reading
 from director_ai.knowledge import GroundTruthStore, VectorGroundTruthStore
 from director_ai.nli import load_entailer
+from director_ai.scorer import CoherenceScorer
 from training.counterfactual import change
 from training.pairs import SETTINGS, Row, names_in, said_of, written_items
 
 WEIGHTS = Path(__file__).parents[1] / "src/director_ai/core/scoring/weights.py"
+PASSAGES = Path(__file__).parents[1] / "benchmarks/passages"
 LABELS = ("supported", "contradicted", "neutral")
 
 
@@ -35,9 +39,40 @@ def changed(item: Row, rnd: random.Random, names: list[str]) -> list[tuple[str, 
     return [(text, label) for fact, other in pairs for text, label in ((fact, LABELS[0]), (other, LABELS[1])) if text]
 
 
+class Claims:
+    """Claims with their evidence, on their way to features."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.readings: list[Reading] = []
+        self.premises: list[list[str]] = []
+        self.labels: list[int] = []
+
+    def add(self, text: str, reading: Reading, premises: list[str], label: int) -> None:
+        self.texts.append(text)
+        self.readings.append(reading)
+        self.premises.append(premises)
+        self.labels.append(label)
+
+    def features(self, model: Path | None) -> np.ndarray:
+        opinions: list[list[Opinion] | None] = [None] * len(self.texts)
+        if model:
+            pairs = [(each, text) for text, found in zip(self.texts, self.premises, strict=True) for each in found]
+            said = iter(load_entailer(model).predict(pairs))
+            opinions = [
+                [Opinion(p.supported, p.contradicted, p.neutral) for p in itertools.islice(said, len(found))]
+                for found in self.premises
+            ]
+        features = []
+        for reading, found, opinion in zip(self.readings, self.premises, opinions, strict=True):
+            evidence = Reading(found[0])
+            features.append(features_of(reading, evidence, compare_readings(reading, evidence), opinion))
+        return np.asarray(features)
+
+
 def rows(model: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """The features of every claim, and its label as a number."""
-    claims, readings, premises, labels = [], [], [], []
+    """The features of every claim of our pairs, and its label as a number."""
+    claims = Claims()
     rnd, names = random.Random(SETTINGS["data"]["seed"]), names_in(written_items())
     for item in written_items():
         if "pairs" not in item or (model and not item["held"]):
@@ -48,23 +83,30 @@ def rows(model: Path | None) -> tuple[np.ndarray, np.ndarray]:
                 found = premises_of(store.evidence_for(text, top_k=5))
                 claim = read_claim(text)
                 if found and claim.reading is not None:
-                    claims.append(claim.text)
-                    readings.append(claim.reading)
-                    premises.append(found)
-                    labels.append(LABELS.index(label))
-    opinions: list[list[Opinion] | None] = [None] * len(claims)
-    if model:
-        pairs = [(premise, claim) for claim, found in zip(claims, premises, strict=True) for premise in found]
-        said = iter(load_entailer(model).predict(pairs))
-        opinions = [
-            [Opinion(p.supported, p.contradicted, p.neutral) for p in itertools.islice(said, len(found))]
-            for found in premises
-        ]
-    features = []
-    for claim, found, opinion in zip(readings, premises, opinions, strict=True):
-        evidence = Reading(found[0])
-        features.append(features_of(claim, evidence, compare_readings(claim, evidence), opinion))
-    return np.asarray(features), np.asarray(labels)
+                    claims.add(claim.text, claim.reading, found, LABELS.index(label))
+    return claims.features(model), np.asarray(claims.labels)
+
+
+def passage_rows(model: Path | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The features of every claim of the passages, its label, and its topic."""
+    claims, topics = Claims(), []
+    for path in sorted(PASSAGES.glob("*.json")):
+        file = json.loads(path.read_text("utf-8"))
+        for item in file["items"]:
+            with (VectorGroundTruthStore if model else GroundTruthStore)(facts=item["facts"]) as store:
+                scorer = CoherenceScorer(use_nli=False, ground_truth_store=store)
+                planted = item["planted"]
+                for text, error in ((item["correct"], ""), (planted["text"], planted["error"])):
+                    for verdict in scorer.judge(item["prompt"], text):
+                        found = premises_of(verdict.chunks)
+                        if not found:
+                            continue
+                        is_wrong = bool(error) and verdict.clause.strip().rstrip(".,; ") in error
+                        beyond = planted["kind"] in {"invented", "overclaim"}
+                        label = (2 if beyond else 1) if is_wrong else 0
+                        claims.add(verdict.claim, Reading(verdict.claim), found, label)
+                        topics.append(file["topic"])
+    return claims.features(model), np.asarray(claims.labels), topics
 
 
 def fit(features: np.ndarray, wanted: np.ndarray, weights: np.ndarray, penalty: float = 1.0) -> np.ndarray:
@@ -94,9 +136,21 @@ def base_weights(labels: np.ndarray) -> np.ndarray:
     return np.asarray([rate[LABELS[label]] / np.mean(labels == label) for label in labels])
 
 
-def report(name: str, features: np.ndarray, labels: np.ndarray, found: np.ndarray) -> None:
-    p = 1.0 / (1.0 + np.exp(-(np.hstack([np.ones((len(features), 1)), features]) @ found)))
-    weights, y = base_weights(labels), labels == 0
+def weighed(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of support and of contradiction, as sharp and as lenient as the settings say."""
+    sharp, lean = SETTINGS["support"]["sharpness"], SETTINGS["support"]["lean"]
+    support, contradiction = fit(features, labels == 0, weights), fit(features, labels == 1, weights)
+    support[0] += lean
+    contradiction[0] -= lean
+    return sharp * support, sharp * contradiction
+
+
+def report(name: str, features: np.ndarray, labels: np.ndarray, found: np.ndarray, weights: np.ndarray) -> None:
+    report_scores(name, np.hstack([np.ones((len(features), 1)), features]) @ found, labels, weights)
+
+
+def report_scores(name: str, scores: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
+    p, y = 1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30))), labels == 0
     bins = np.minimum((p * 10).astype(int), 9)
     gaps = [
         abs(np.average(p[bins == b], weights=weights[bins == b]) - np.average(y[bins == b], weights=weights[bins == b]))
@@ -129,15 +183,27 @@ def main() -> None:
     for name, model in (("HEURISTIC", None), ("MODEL", arguments.model)):
         if name == "MODEL" and model is None:
             continue
-        features, labels = rows(model)
+        pair_features, pair_labels = rows(model)
+        features, labels, topics = passage_rows(model)
+        features, labels = np.vstack([pair_features, features]), np.concatenate([pair_labels, labels])
+        topics = ["" for _ in pair_labels] + topics
         if model is None:  # what is missing says little where nothing tells paraphrases from inventions
             features[:, [Features._fields.index(field) for field in ("missing_values", "missing_names")]] = 0.0
-        weights = base_weights(labels)
-        sharp = SETTINGS["support"]["sharpness"]
-        pair = sharp * fit(features, labels == 0, weights), sharp * fit(features, labels == 1, weights)
+        weights = np.concatenate([base_weights(pair_labels), np.full(len(topics) - len(pair_labels), 0.0)])
+        own = np.asarray([bool(topic) for topic in topics])
+        weights[own] = len(pair_labels) / own.sum()
+        pair = weighed(features, labels, weights)
         if model is None:  # without a model nothing speaks for a claim whose words are all foreign
             pair[0][1 + Features._fields.index("foreign")] = -2.0 * pair[0][0]
-        report(name, features, labels, pair[0])
+        report(name, features[~own], labels[~own], pair[0], base_weights(pair_labels))
+        left_out = np.zeros(len(labels))
+        for topic in sorted(set(topics) - {""}):
+            mine = np.asarray([each == topic for each in topics])
+            found = weighed(features[~mine], labels[~mine], weights[~mine])[0]
+            left_out[mine] = np.hstack([np.ones((mine.sum(), 1)), features[mine]]) @ found
+        report_scores(
+            f"{name}, passages by weights without their topic", left_out[own], labels[own], np.ones(own.sum())
+        )
         print(dict(zip(("constant", *Features._fields), pair[0].round(2).tolist(), strict=True)))
         start = text.index(f"{name} = ModeWeights(")
         end = text.index("\n)\n", start) + 2

@@ -173,6 +173,10 @@ REFUSED = {
 }
 
 
+def test_kinds_and_regions_may_be_lists() -> None:
+    assert PII(kinds=["email"], regions=["US"]) == PII(kinds=("email",), regions=("US",))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("options", "error"), REFUSED.values(), ids=REFUSED)
 def test_refuses(options: dict[str, object], error: type[Exception]) -> None:
     with pytest.raises(error):

@@ -39,6 +39,24 @@ def test_another_conversation_counts_for_itself() -> None:
     assert CHECKS.run("a@example.org").text == "[EMAIL]"
 
 
+def test_spacing_makes_no_other_value_but_of_secrets_everything_counts() -> None:
+    talk = Conversation()
+    assert talk.label("CARD", "4111 1111 1111 1111") == talk.label("CARD", "4111111111111111") == "[CARD_1]"
+    assert talk.label("PASSWORD", "hunter22") == "[PASSWORD_1]"
+    assert talk.label("PASSWORD", "Hunter22") == "[PASSWORD_2]"
+
+
+@pytest.mark.parametrize("state", ["text", 5, ["labels"]])
+def test_what_is_no_state_is_refused(state: Any) -> None:
+    with pytest.raises(ConfigError, match="state must be"):
+        Conversation(key=KEY, state=state)
+
+
+def test_what_is_no_conversation_is_refused() -> None:
+    with pytest.raises(ConfigError, match="must be a Conversation, got a str"):
+        CHECKS.run("Hello.", conversation="talk")  # type: ignore[arg-type]
+
+
 def test_placeholders_that_name_no_kind_are_not_numbered() -> None:
     checks = Checks([BannedWords(("bad",)), BannedWords(("ugly",), replacement="***", name="stars")])
     assert checks.run("bad and ugly", conversation=Conversation()).text == "[REMOVED] and ***"

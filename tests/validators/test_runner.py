@@ -383,6 +383,7 @@ REFUSED: dict[str, Any] = {
     "no list of checks": lambda: Checks(5),
     "a text for checks": lambda: Checks("pii"),
     "something that is no check": lambda: Checks([5]),
+    "the class of a check": lambda: Checks([PII]),
     "two checks of one name": lambda: Checks([Finder("a"), Finder("b")]),
     "reask without a continuation": lambda: Checks([Rule(check=Finder("a"), on_fail="reask")]),
     "a continuation that is none": lambda: Checks([], continuation=5),

@@ -59,6 +59,16 @@ SAID = {
         "password",
         "correct horse battery",
     ),
+    "a password with a word for it inside": ("password: MySecret123", "password", "MySecret123"),
+    "a password that ends as a sentence does": ("password=S3cr3t!", "password", "S3cr3t!"),
+    "a password with a percent sign": ("password: abc123%", "password", "abc123%"),
+    "a password of words and a number": ("password: my-dog-rex-99", "password", "my-dog-rex-99"),
+    "a password behind a dollar sign": ("password: $ecret-99", "password", "$ecret-99"),
+    "a password of several words": ("password: correct-horse-staple", "password", "correct-horse-staple"),
+    "a password of a service": ("password_v2: hunter22", "password", "hunter22"),
+    "a password in German": ("Passwort: geheim123", "password", "geheim123"),
+    "a password in a German sentence": ("Das Kennwort lautet Sommer2024.", "password", "Sommer2024"),
+    "a key that says that it is one": ("JWT_SECRET=supersecret123", "api_key", "supersecret123"),
     "a key of hexadecimal digits": (
         'api_key = "a8f5f167f44f4964e6c998dee827110c"',
         "api_key",
@@ -83,6 +93,16 @@ LEFT_ALONE = {
     "a remark on passwords": "The password is required.",
     "a request": "reset your password: click here",
     "a call": 'password = input("Password: ")',
+    "a property": "The password is case-sensitive.",
+    "a folder": "pwd: /home/ada/project1",
+    "what is known of secrets": (
+        "password_expiry: 2024-12-31, password_file=/run/x1, token-url: auth2.example.org/a, secret_name: app/prod/db-24"
+    ),
+    "two calls": 'password = input("Password: ") and then print("x")',
+    "two texts": '{"Password: ", "User name: ", "City: "}',
+    "a default": "def login(user, password=None):",
+    "a part of an object": "password = user1.password, passwd = old_password_2",
+    "variables": "password=%DB_PASS% and password=$DB_PASS1 and password=%(pass1)s",
     "a variable of the environment": 'password=os.environ["DB"]',
     "a placeholder": 'api_key="YOUR_API_KEY" and password: ${DB_PASSWORD}',
     "the password of an example": "postgres://user:password@localhost",
@@ -134,6 +154,10 @@ REFUSED = {
 }
 
 
+def test_kinds_may_be_a_list() -> None:
+    assert Secrets(kinds=["jwt"]) == Secrets(kinds=("jwt",))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("options", "error"), REFUSED.values(), ids=REFUSED)
 def test_refuses(options: dict[str, object], error: type[Exception]) -> None:
     with pytest.raises(error):
@@ -178,3 +202,10 @@ def test_a_hostile_text_costs_twice_as_much_when_twice_as_long(unit: str) -> Non
         return min(times)
 
     assert cost(80_000) < 3.2 * cost(40_000) + 0.02
+
+
+def test_a_long_value_full_of_telling_words_costs_little() -> None:
+    text = f"secret={'token.' * 20_000}-1a"
+    begun = time.process_time()
+    CHECK.find(text)
+    assert time.process_time() - begun < 2

@@ -104,6 +104,8 @@ class Rule:
     """Seconds for one piece of text; what comes later counts as an error."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.check, type):
+            raise ConfigError(f"a check must be made first: {self.check.__name__}(...), got the class itself")
         for name in ("name", "frontier", "find"):
             if not hasattr(self.check, name):
                 raise ConfigError(f"a check needs a {name}; a {type(self.check).__name__} has none")

@@ -75,6 +75,7 @@ _FORMS = re.compile(
     f"[\uff01-\uff5e\U0001d400-\U0001d7ff\u2100-\u214f\u249c-\u24e9\U0001f110-\U0001f189\u02b0-\u02ff\u1d00-\u1dbf"
     f"\u2071-\u209c{_CAPITALS}]"
 )
+_WIDE_SIGNS = re.compile("(?<=[A-Za-z0-9])[\uff0e\uff20](?=[A-Za-z0-9])")
 _NON_LATIN = re.compile(f"[{FOREIGN}]")
 _WORD = re.compile(f"[{LATIN}{FOREIGN}][{LATIN}{FOREIGN}0-9{GENERIC_MARKS}]*+")
 _MIXED = re.compile(f"[{LATIN}][0-9{GENERIC_MARKS}]*+[{FOREIGN}]|[{FOREIGN}][0-9{GENERIC_MARKS}]*+[{LATIN}]")
@@ -138,6 +139,7 @@ class Disguise:
         else:
             stages = [_terminal_orders, _line_breaks, _unseen, *self._floods()]
             stages += [_plain_forms, _letterlike_signs] * self.forms + [_homoglyphs] * self.homoglyphs
+            stages += [_wide_signs] * self.forms
         if self.encoded:
             stages.append(functools.partial(_encoded_runs, self.encoded))
         return as_edits(run_stages(text, stages)[1], self.name)
@@ -229,6 +231,13 @@ def _letterlike_signs(text: str) -> list[Change]:
         return []
     return [
         Change(*found.span(), _compatible(found[0]), "rewrite", "letter forms") for found in _LETTERLIKE.finditer(text)
+    ]
+
+
+def _wide_signs(text: str) -> list[Change]:
+    """Rewrite the signs of an address, wide between letters that are plain by now."""
+    return [
+        Change(*found.span(), _compatible(found[0]), "rewrite", "letter forms") for found in _WIDE_SIGNS.finditer(text)
     ]
 
 

@@ -68,8 +68,9 @@ class PII:
     def __post_init__(self) -> None:
         for option in ("kinds", "regions"):
             values = getattr(self, option)
-            if not isinstance(values, tuple) or not all(isinstance(value, str) for value in values):
-                raise ConfigError(f"{option} must be a tuple of words")
+            if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+                raise ConfigError(f"{option} must be a list of words, got {values!r:.60}")
+            object.__setattr__(self, option, tuple(values))
         for kind in self.kinds:
             if kind not in _ORDER:
                 raise UnknownOption("kind of personal data", kind, KINDS)

@@ -12,17 +12,17 @@ import json
 import os
 import re
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.errors import ConfigError, DirectorError, MissingExtra
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["Conversation"]
 
 _PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*_[1-9][0-9]*\]")
+_EXACT: Final = frozenset({"API_KEY", "PASSWORD", "PRIVATE_KEY", "TOKEN"})
+"""Of these, one that differs in case or spacing is another one."""
 _SHORTEST_KEY: Final = 16
 _NONCE: Final = 12
 
@@ -55,7 +55,7 @@ class Conversation:
 
     def label(self, kind: str, value: str) -> str:
         """Return the placeholder of a value: the one it had before, or the next of its kind."""
-        said = " ".join(value.split()).casefold()
+        said = value if kind in _EXACT else "".join(value.split()).casefold()
         digest = hmac.new(self._secret, f"{kind}\0{said}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
         with self._lock:
             known = self._labels.get(digest)
@@ -101,10 +101,10 @@ class Conversation:
         return hmac.new(self._state_key, said, hashlib.sha256).hexdigest()
 
     def _resume(self, state: Mapping[str, Any]) -> None:
-        labels, sealed = state.get("labels"), state.get("sealed")
+        known = state if isinstance(state, Mapping) else {}
+        labels, sealed, seal = known.get("labels"), known.get("sealed"), known.get("seal")
         if self._cipher is None or not _is_table(labels) or not _is_table(sealed):
             raise ConfigError("state must be what state() of a conversation with the same key returned")
-        seal = state.get("seal")
         if not isinstance(seal, str) or not hmac.compare_digest(seal.encode(), self._seal(labels, sealed).encode()):
             raise ConfigError("state was made with another key, for another tenant, or altered")
         self._labels, self._sealed = dict(labels), dict(sealed)  # type: ignore[arg-type]  # tables, by the line above

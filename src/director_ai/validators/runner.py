@@ -151,7 +151,9 @@ class Checks:
         return CheckedStream(session, self._run(session, source, stages), source)
 
     def _session(self, conversation: Conversation | None, stages: list[list[Rule]], most_held: float) -> CheckSession:
-        label = None if conversation is None else conversation.label
+        label = None if conversation is None else getattr(conversation, "label", conversation)
+        if label is not None and not callable(label):
+            raise ConfigError(f"conversation must be a Conversation, got a {type(conversation).__name__}")
         makers = [
             functools.partial(CheckGate, rules, self._policy, label=label, most_held=most_held) for rules in stages
         ]

@@ -48,41 +48,60 @@ def _mixed(text: str) -> bool:
     return entropy(text) >= 2.5 and any(map(str.isdigit, text)) and any(map(str.isalpha, text))
 
 
+_FILLED_IN: Final = r"password|passwd|secret|token|api_?key|example|placeholder|redacted|changeme|hidden"
+"""Words for what belongs there, unless digits make them a password somebody has, and no name in a program."""
 _BLANK: Final = re.compile(
-    r"[\W_x0]*|[<{\[(%$].*|.*[>})\]%]|(?:process|os|env|self|config|settings)\..*"
-    r"|(?:your|my|some|the|example|change|insert|enter|put)[-_ ].*"
-    r"|.*(?:password|passwd|secret|token|api_?key|example|placeholder|redacted|changeme|hidden).*"
+    r"[\W_x0]*|[<{\[(].*|.*[>})\]]|\$(?:\w+|[{(].*)|%(?:[a-z]|\(.*|\w+%)|(?:process|os|env|self|config|settings)\..*"
+    r"|(?:your|my|some|the|example|change|insert|enter|put)(?:[-_ ]\D*|_.*)"
+    rf"|\D*(?:{_FILLED_IN})\D*|(?=\w*[._])[\w.]*(?:{_FILLED_IN})[\w.]*"
+    r"|(?:[.~]?/[a-z][\w.-]{0,24}){2,}/?"
     r"|null|none|nil|true|false|undefined|string|str|int|text|user|pass|pwd|root|todo",
     re.IGNORECASE | re.DOTALL,
 )
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_]*(?:[.\[(].*)?", re.DOTALL)
+_LONGEST_BLANK: Final = 160
+_IDENTIFIER: Final = re.compile(r"[A-Za-z]+-[a-z]+|[A-Za-z_][A-Za-z_]*(?:[.\[(].*)?", re.DOTALL)
 _NOT_CALLED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*[(\[].*", re.DOTALL)
+
+
+def _is_blank(text: str) -> bool:
+    """Tell whether something is still to be put there; nobody writes that at length, and it would cost too much."""
+    return len(text) <= _LONGEST_BLANK and bool(_BLANK.fullmatch(text))
 
 
 def _typed(text: str) -> bool:
     """Tell whether somebody may have chosen it as a password: no word, no name in a program, nothing to fill in."""
-    return not (_BLANK.fullmatch(text) or _IDENTIFIER.fullmatch(text) or _NOT_CALLED.fullmatch(text))
+    text = text.rstrip(".,;:)]}")  # a short value is taken with what closes a call behind it
+    return not (_is_blank(text) or _IDENTIFIER.fullmatch(text) or _NOT_CALLED.fullmatch(text))
 
 
 def _quoted(text: str) -> bool:
-    return not _BLANK.fullmatch(text)
+    return not _is_blank(text)
 
 
 def _key(text: str) -> bool:
     return _mixed(text) and _typed(text)
 
 
-_PASSWORD: Final = r"(?i:pass(?:word|wd|phrase|code)|pwd)"  # noqa: S105 - a pattern
+_PASSWORD: Final = r"(?i:pass(?:wor[dt]|wd|phrase|code)|kennwort|pwd)"  # noqa: S105 - a pattern
 _KEY: Final = (
     r"(?i:api[ _-]?key|apikey|access[ _-]?key|secret[ _-]?key|auth[ _-]?key|signing[ _-]?key|encryption[ _-]?key"
     r"|account[ _-]?key|secret|token|credentials?)"
 )
-_NAME_REST: Final = r"[\w-]{0,32}+[\"'`*]{0,3}+"
+_NAME_REST: Final = (
+    r"(?![\w-]{0,24}[_-](?:count|expires|expiry|file|header|hint|length|name|path|policy|ttl|type|uri|url)\b)"
+    r"[\w-]{0,32}+[\"'`*]{0,3}+"
+)
+"""The end of a name, such as `_v2`; what a name says of a password, such as where it is kept, is none."""
 _SET: Final = r"[ \t]{0,4}(?:=>|:=|==?|:)[ \t*]{0,4}"
-_IS: Final = r"[ \t]{1,4}(?:is|was|ist|to)[ \t]{0,2}:?[ \t]{1,4}"
-_QUOTE: Final = r"(?P<quote>[\"'`])"
-_VALUE: Final = r"(?P<it>[^\s\"'`<>,;]{6,160}?)(?=[.,;:!?)\]}*]{0,3}(?:[\s\"'`<>,;]|\Z))"
-_HINTS: Final = ("pass", "pwd")
+_IS: Final = r"[ \t]{1,4}(?:is|was|ist|lautet|to)[ \t]{0,2}:?[ \t]{1,4}"
+_IN_QUOTES: Final = (
+    r"(?P<quote>[\"'`])(?P<it>(?!\s|[)\],;}][\s)\],;}.:])(?:[^\s\"'`]{4,128}|[^\"'`\n]{4,60})(?<![\s(]))(?P=quote)"
+)
+"""Not from the quote that closes a text, `input("Password: ")`, to that which opens the next one."""
+_VALUE: Final = r"(?P<it>[^\s\"'`<>,;]{6,160}?)(?=[.,;:)\]}*]{0,3}(?:[\s\"'`<>,;]|\Z))"
+_SAID: Final = r"(?P<it>[^\s\"'`<>,;]{6,160}?)(?=[.,;:!?)\]}*]{0,3}(?:[\s\"'`<>,;]|\Z))"
+"""In a sentence, what ends the sentence is no part of it."""
+_HINTS: Final = ("pass", "pwd", "kennwort")
 _KEY_HINTS: Final = ("key", "secret", "token", "credential")
 _BLOCK: Final = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 
@@ -151,11 +170,12 @@ SECRETS: Final = (
         re.compile(r"(?i:authorization[\"']?[:=] ?[\"']?basic)[ \t]{1,4}(?P<it>[A-Za-z0-9+/]{8,}+=*+)"),
         "[TOKEN]",
     ),
-    Secret("password", _HINTS, re.compile(f"{_PASSWORD}{_NAME_REST}(?:{_SET}|{_IS}){_VALUE}"), "[PASSWORD]", _typed),
+    Secret("password", _HINTS, re.compile(f"{_PASSWORD}{_NAME_REST}{_SET}{_VALUE}"), "[PASSWORD]", _typed),
+    Secret("password", _HINTS, re.compile(f"{_PASSWORD}{_NAME_REST}{_IS}{_SAID}"), "[PASSWORD]", _typed),
     Secret(
         "password",
         _HINTS,
-        re.compile(rf"{_PASSWORD}{_NAME_REST}(?:{_SET}|{_IS}){_QUOTE}(?P<it>[^\"'`\n]{{4,128}})(?P=quote)"),
+        re.compile(rf"{_PASSWORD}{_NAME_REST}(?:{_SET}|{_IS}){_IN_QUOTES}"),
         "[PASSWORD]",
         _quoted,
     ),

@@ -34,8 +34,11 @@ class Secrets:
     _secrets: tuple[Secret, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kinds, tuple) or not self.kinds or not all(isinstance(kind, str) for kind in self.kinds):
-            raise ConfigError("kinds must be a tuple that names at least one kind of secret")
+        if not isinstance(self.kinds, list | tuple) or not all(isinstance(kind, str) for kind in self.kinds):
+            raise ConfigError(f"kinds must be a list of words, such as {SECRET_KINDS[:2]}")
+        if not self.kinds:
+            raise ConfigError("kinds must name at least one kind of secret")
+        object.__setattr__(self, "kinds", tuple(self.kinds))
         for kind in self.kinds:
             if kind not in SECRET_KINDS:
                 raise UnknownOption("kind of secret", kind, SECRET_KINDS)

@@ -53,3 +53,17 @@ def test_what_a_half_says_raises_no_difference(claim: str, evidence: str) -> Non
 def test_a_modal_negation_of_another_complement_is_no_contrary() -> None:
     found = compare_slots("Ms Marchetti works in Heidelberg.", "Ms Marchetti may not work for a competitor in Germany.")
     assert all(difference.kind != "negation" for difference in found)
+
+
+@pytest.mark.parametrize(
+    ("claim", "fact", "differs"),
+    [
+        ("The guaranteed availability is not 99.8 percent.", "The guaranteed availability is 99.8 percent.", True),
+        ("The working week is not 38 hours.", "The working week is 38 hours.", True),
+        ("The fee is not more than 30 euros.", "The fee is at most 30 euros.", False),
+        ("The fee is not 40 euros.", "The fee is 30 euros.", False),
+    ],
+    ids=["a share", "hours", "a limit", "another value"],
+)
+def test_a_value_that_is_denied_in_the_words_that_state_it_differs(claim: str, fact: str, differs: bool) -> None:
+    assert ("negation" in {each.kind for each in compare_slots(claim, fact)}) is differs

@@ -44,6 +44,7 @@ _KIN = frozenset(
     map(stem, "father dad mother mom mum brother sister uncle aunt son daughter nephew niece husband wife".split())
 )
 _DENYING = frozenset({"impossible", "forbidden", "prohibited", "banned", "unavailable", "excluded"})
+_MEASURED = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _SAID_OF_IT = 14  # words after a doing in which its predicate must come
 _NEARLY_ALL = 0.85
 _FEW_WORDS = 6
@@ -250,7 +251,29 @@ def compare_negations(
             )
         ):
             found.append(SlotDifference(kind="negation", claim=match.slot, evidence=theirs.slot))
+    if not found and share >= _NEARLY_ALL:
+        found = _denied_values(claim, sentence, evidence, others)
     return found or compare_halves(claim, sentence, evidence, others)
+
+
+def _denied_values(claim: Reading, sentence: int, evidence: Reading, others: list[int]) -> list[SlotDifference]:
+    """A value that the claim denies in the very words in which the evidence states it: "is not 99.8 percent"."""
+    t = claim.t
+    first, end = t.sentences[sentence]
+    denied = [i for i in range(first, end) if t.words[i] == "not"]
+    if len(denied) != 1:
+        return []
+    words = [word for word in t.words[first:end] if word not in {"not", "."}]
+    if not any(
+        [word for word in evidence.t.words[slice(*evidence.t.sentences[at])] if word != "."] == words for at in others
+    ):
+        return []
+    for placed in claim.by_sentence.get(sentence, ()):
+        if denied[0] < placed.first <= denied[0] + _REACH and placed.slot.kind in _MEASURED:
+            start, stop, text = t.span(denied[0], placed.last)
+            slot = Slot(kind="negation", start=start, end=stop, text=text, value=placed.slot.text, unit="negated")
+            return [SlotDifference(kind="negation", claim=slot, evidence=None)]
+    return []
 
 
 def _is_denied_later(reading: Reading, i: int) -> bool:
