@@ -429,3 +429,14 @@ def test_what_is_held_is_limited(driver: Driver) -> None:
         assert (result.text, result.ended_by) == ("", "held_too_much")
         assert source.given < 60
         source = ScriptedTokens(["x" * 50_000] * 200)
+
+
+def test_a_check_that_fails_says_of_what_type_its_fault_was() -> None:
+    class Broken:
+        name, frontier = "broken", "sentence"
+
+        def find(self, text: str) -> list[Edit]:
+            raise ValueError(text)
+
+    (failure,) = Checks([Broken()]).run("A secret.").failures
+    assert (failure.reason, failure.detail) == ("check_error", "type=ValueError")

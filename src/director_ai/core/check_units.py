@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Cutter", "Unit", "cutter_for"]
 
-_BLOCK: Final = 64
+_BLOCK: Final = 96
 """Characters that a check with a look-ahead decides about at a time, up to the next white space."""
-_BEHIND: Final = 128
+_BEHIND: Final = 80
 """Characters before them that it sees."""
 _LONGEST_WORD: Final = 2_048
 _LONG_REACH: Final = 512

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from director_ai.core.check_answers import read_answer
+from director_ai.core.check_answers import Trouble, read_answer
 from director_ai.core.check_units import Unit, cutter_for
 from director_ai.core.checks import ENDING, CheckedText, Failure
 from director_ai.core.merge import Conflict, Edit, OffsetMap, merge_edits, moved
@@ -240,12 +240,12 @@ class CheckGate:
             if track in asked_again:
                 continue  # an earlier unit of this check needs more text; this one waits behind it
             found = read_answer(track.rule, call.text, outcome)
-            if isinstance(found, str) and track.joins and len(words := _words(call.unit, call.text)) > 1:
+            if isinstance(found, Trouble) and track.joins and len(words := _words(call.unit, call.text)) > 1:
                 track.units.popleft()
                 track.units.extendleft(reversed(words))  # which of them it is must not depend on how many came at once
                 asked_again.add(track)
                 continue
-            if isinstance(found, str):
+            if isinstance(found, Trouble):
                 track.units.popleft()
                 own_text = call.text[call.unit.start - call.unit.low : call.unit.end - call.unit.low]
                 self._not_checked(track, call.unit, own_text, found)
@@ -288,19 +288,20 @@ class CheckGate:
             and edit.end + unit.low > track.covered
         ]
 
-    def _not_checked(self, track: _Track, unit: Unit, text: str, reason: str) -> None:
+    def _not_checked(self, track: _Track, unit: Unit, text: str, trouble: Trouble) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""
         rule = track.rule
         track.decided = unit.end
         start, end = max(unit.start, self._base), max(unit.end, self._base)
+        name, reason = rule.check.name, trouble.reason
         failure = Failure(
-            check=rule.check.name, action=rule.on_error, reason=reason, start=start, end=end, is_error=True
+            check=name, action=rule.on_error, reason=reason, start=start, end=end, is_error=True, detail=trouble.detail
         )
         self._failures.append(failure)
         if rule.on_error == "halt":
             self._stop_at(Stop(start, reason, failure))
         elif rule.on_error == "redact" and (end := unit.start + len(text.rstrip())) > start:
-            self._edits.append(Edit(start, end, REDACTED, "remove", rule.check.name, reason))
+            self._edits.append(Edit(start, end, REDACTED, "remove", name, reason))
 
     def _found(self, rule: Rule, edit: Edit, *, is_same: bool) -> None:
         """Do with what a check found what its rule says; `is_same`: it knows nothing better to put there."""
@@ -323,7 +324,7 @@ class CheckGate:
         spoiled: set[int] = set()
         for call, outcome in zip(calls, outcomes, strict=True):
             found = read_answer(call.track.rule, call.text, outcome)
-            if isinstance(found, str) or (found and call.track.rule.action in ENDING | {"filter"}):
+            if isinstance(found, Trouble) or (found and call.track.rule.action in ENDING | {"filter"}):
                 spoiled.add(call.rewrite)
             elif call.track.rule.action == "redact":
                 cuts.setdefault(call.rewrite, []).extend(map(_as_removal, found))

@@ -152,6 +152,8 @@ class Failure:
     """In the text that was checked."""
     end: int
     is_error: bool = False
+    detail: str = ""
+    """Of a check that failed itself: the type of what it raised or answered, for whoever mends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
