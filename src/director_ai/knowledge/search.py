@@ -15,7 +15,7 @@ from director_ai.knowledge.scopes import Scopes
 from director_ai.knowledge.terms import MARK, REPEATED, repeated, terms_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from director_ai.core.evidence import Question
     from director_ai.knowledge.embedding import Embedder
@@ -40,6 +40,8 @@ LOOKED_AT = 12
 """Candidates per result that is wanted, to choose different ones from."""
 LONG_PASSAGE, SHARED = 40, 0.3
 """Terms from which on a passage counts as long, and the share of them by which it repeats another."""
+MOST_WORDS = 2_000
+"""That are remembered for a revision."""
 ALWAYS_KEPT = 2
 """The best results stand, whatever they repeat."""
 
@@ -70,6 +72,7 @@ class Search:
         self.embedder = embedder
         self._floor = FLOOR if floor is None else float(floor)
         self._scopes = Scopes(tables)
+        self._words: _Words | None = None
 
     def find(
         self, questions: Sequence[Question], top_k: int, tenant_id: str, at: int | None, floor: float | None = None
@@ -82,8 +85,8 @@ class Search:
         at = self.tables.revision() if at is None else at
         scopes = {name: self._scopes.get(name, at) for name in dict.fromkeys(("", tenant_id))}
         terms = [list(dict.fromkeys(terms_asked(question.parts)))[-MOST_TERMS:] for question in questions]
-        words = _Words(self.tables, scopes, at, list(dict.fromkeys(itertools.chain.from_iterable(terms))))
-        if not words.known and not self.embedder:
+        words = self._words_at(scopes, at)
+        if not words.learn(dict.fromkeys(itertools.chain.from_iterable(terms))) and not self.embedder:
             return []
         asked = [_Asked(question, own, words) for question, own in zip(questions, terms, strict=True)]
         if self.embedder:
@@ -91,6 +94,13 @@ class Search:
                 each.look_near(vector)
         fused = fuse_rankings(ranking for each in asked for ranking in each.rankings)
         return self._hits(asked, scopes, fused[: max(LOOKED_AT * top_k, 12)], top_k, floor)
+
+    def _words_at(self, scopes: dict[str, Scope], at: int) -> _Words:
+        """Return what is known of words; a stream asks about the same ones again and again, at one revision."""
+        known = self._words
+        if known is None or not known.is_for(scopes, at):
+            known = self._words = _Words(self.tables, scopes, at)
+        return known
 
     @staticmethod
     def _hits(
@@ -115,6 +125,7 @@ class Search:
     def close(self) -> None:
         """Let go of what was kept of the facts, and of the database."""
         self._scopes.forget()
+        self._words = None
         self.tables.close()
 
 
@@ -207,22 +218,30 @@ class _Words:
     Only the scopes that are read count: other tenants' facts change nothing.
     """
 
-    def __init__(self, tables: FactTables, scopes: dict[str, Scope], at: int, terms: Sequence[str]) -> None:
+    def __init__(self, tables: FactTables, scopes: dict[str, Scope], at: int) -> None:
         self.tables, self.scopes, self.at = tables, scopes, at
         self._living = {name: scope.living(at) for name, scope in scopes.items()}
         self._count = sum(living.facts for living in self._living.values())
         self._usual = max(sum(living.words for living in self._living.values()) / max(self._count, 1), 1.0)
-        self._found = {name: _postings(scope, terms) for name, scope in scopes.items()}
         self._gains: dict[str, list[tuple[str, Numbers, np.ndarray]]] = {}
         self._common: set[str] = set()
         self._worth: dict[str, float] = {}
-        for term in dict.fromkeys(term for rows in self._found.values() for term in rows if MARK not in term):
-            self._weigh(term)
+        self._read: set[str] = set()
 
-    @property
-    def known(self) -> bool:
-        """Whether any fact holds any of them."""
-        return any(self._found.values())
+    def is_for(self, scopes: dict[str, Scope], at: int) -> bool:
+        """Whether this is about these very scopes, and not too much of it."""
+        same = self.at == at and self.scopes.keys() == scopes.keys() and len(self._read) < MOST_WORDS
+        return same and all(self.scopes[name] is scope for name, scope in scopes.items())
+
+    def learn(self, terms: Iterable[str]) -> bool:
+        """Look up the terms that are new; return whether any fact holds any of them all."""
+        terms = list(terms)
+        if new := [term for term in terms if term not in self._read]:
+            found = {name: _postings(scope, new) for name, scope in self.scopes.items()}
+            for term in dict.fromkeys(term for rows in found.values() for term in rows if MARK not in term):
+                self._weigh(term, found)
+            self._read.update(new)
+        return any(term in self._worth for term in terms)
 
     def worth(self, terms: Sequence[str]) -> dict[str, float]:
         """Return how much each term tells: the rarer, the more."""
@@ -240,20 +259,21 @@ class _Words:
             scores[name][places] += values
         return self._best(scores)
 
-    def _weigh(self, term: str) -> None:
-        rows = self._alive(term)
+    def _weigh(self, term: str, found: dict[str, dict[str, Numbers]]) -> None:
+        rows = self._alive(term, found)
         count = sum(len(places) for places in rows.values())
         self._worth[term] = 1 + math.log((self._count + 1) / (count + 1))
-        if any(len(found.get(term, ())) > COMMON for found in self._found.values()):
+        if any(len(held.get(term, ())) > COMMON for held in found.values()):
             self._common.add(term)
             return
         worth = math.log(1 + (self._count - count + 0.5) / (count + 0.5))
-        gains = self._gains[term] = self._gain(rows, worth, 1)
+        gains = self._gain(rows, worth, 1)
         for before, times in zip((1, *REPEATED), REPEATED, strict=False):
-            often = self._alive(repeated(term, times))
+            often = self._alive(repeated(term, times), found)
             if not often:
                 break  # what does not occur twice does not occur four times
             gains += self._gain(often, worth, times) + self._gain(often, -worth, before)
+        self._gains[term] = gains
 
     def _gain(self, rows: dict[str, Numbers], worth: float, times: int) -> list[tuple[str, Numbers, np.ndarray]]:
         """Return what a term adds to the facts that hold it so often."""
@@ -272,8 +292,8 @@ class _Words:
                 return places
         return {}
 
-    def _alive(self, term: str) -> dict[str, Numbers]:
-        return self._places({name: found[term] for name, found in self._found.items() if term in found})
+    def _alive(self, term: str, found: dict[str, dict[str, Numbers]]) -> dict[str, Numbers]:
+        return self._places({name: held[term] for name, held in found.items() if term in held})
 
     def _places(self, rows: dict[str, Numbers]) -> dict[str, Numbers]:
         """Return the places in their scopes of the rows that live at the revision that is read."""
