@@ -156,7 +156,8 @@ def _until_closed(session: CheckSession) -> Plan:
         except BaseException as error:  # noqa: BLE001 - as above
             _source_failed(first, error)
         else:
-            first.accept(token)
+            if not first.accept(token):
+                continue
         if first.ready:
             yield from _through(session.gates)
             if any(gate.closed for gate in session.gates[1:]):

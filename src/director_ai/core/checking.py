@@ -96,8 +96,7 @@ class CheckGate:
         self._store: list[str] = []  # what was not released yet
         self._length = self._released = 0
         self._queue: list[str] = []  # tokens that came while no check could have said anything
-        self._queued = 0
-        self._wake: float = 0
+        self._room: float = 0  # characters until one could
         self._edits: list[Edit] = []  # whose text was not released yet
         self._filtered: list[Edit] = []
         self._rewrites: list[Edit] = []  # under examination by the other checks
@@ -120,18 +119,19 @@ class CheckGate:
 
     # --- what the plan puts in --------------------------------------------------------------------------------
 
-    def accept(self, token: object) -> None:
-        """Take the next token."""
-        if not issubclass(type(token), str):
-            self.fail("source_error", f"expected=str got={type_name(token)}")
-            return
+    def accept(self, token: object) -> bool:
+        """Take the next token; return whether there may be something to do about it now."""
         if type(token) is not str or not token.isascii() or self._intake.half:
+            if not issubclass(type(token), str):  # by its real type: a mock may claim any other
+                self.fail("source_error", f"expected=str got={type_name(token)}")
+                return True
             token = self._intake.take(token)  # type: ignore[arg-type]  # a str, by the line above
-        if token:
-            self._queue.append(token)
-            self._queued += len(token)
-            if self._length + self._queued >= self._wake:
-                self._flush()
+        self._queue.append(token)
+        self._room -= len(token)
+        if self._room > 0:
+            return False
+        self._flush()
+        return True
 
     def end(self) -> None:
         """The source is exhausted."""
@@ -144,11 +144,11 @@ class CheckGate:
 
     def _flush(self) -> None:
         """Take what was gathered while no check could have said anything."""
-        text, self._queue, self._queued = "".join(self._queue), [], 0
+        text, self._queue = "".join(self._queue), []
         if text:
             self._take(text)
         earliest = max((track.cutter.earliest for track in self._tracks), default=0)
-        self._wake = min(earliest, self._released + self._most_held)
+        self._room = min(earliest, self._released + self._most_held) - self._length
 
     def _take(self, token: str) -> None:
         self._store.append(token)

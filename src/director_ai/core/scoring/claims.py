@@ -66,8 +66,26 @@ _HEDGE = re.compile(
     r"as far as i know\W*\Z|maybe\W*\Z|perhaps\W*\Z|possibly\W*\Z)",
     re.IGNORECASE,
 )
+_ANNOUNCES = re.compile(
+    r"(?:(?:so|and|but|also|well|sorry|unfortunately|please|just|do),? )*+(?:"
+    r"(?:in (?:short|summary|brief|conclusion)|to (?:sum up|summari[sz]e))[,:] |"
+    r"(?:note|remember|keep in mind|bear in mind)(?: that|[:,]) |"
+    r"(?:i['’]m|i am) afraid (?:that )?(?!(?:i|we|so|not|that|this|there|my|our)\b)|"
+    r"(?:i['’]m|i am|i (?:do not|don['’]t|cannot|can['’]t)|it|that|this) "
+    r"(?:not (?:sure|certain)|unsure|know|say|tell|be sure|depends)\b[^.!?;:,]{0,60}, "
+    r"but (?:i (?:think|believe) (?:that )?)?|"
+    r"(?:i|we)(?:['’]m|['’]re| am| are) (?:happy|glad|pleased|delighted) to "
+    r"(?:say|tell you|confirm|report|inform you|let you know)(?: that)? |"
+    r"let me (?:explain|tell you|confirm|stress) that |i hope you know that |"
+    r"(?:here (?:is|are)|here['’]s|the following|we can|i can)\b[^.!?;:]{0,60}: "
+    r")",
+    re.IGNORECASE,
+)
+"""What comes before a statement and takes nothing from it: "In short, …", "I'm afraid …", "Please note that …"."""
+_ADVISES = re.compile(r"(?:you|i|we)(?:['’]ll| can| could| may| might| should| will)\b", re.IGNORECASE)
 _LONGEST_OFFER = 160
 _LEAD_IN = re.compile(r"[^.!?]{0,120}:\s*\Z")
+_MAY_ANNOUNCE: Final = frozenset({"offer", "hedge", "instruction"})
 _IMPERATIVES = words(
     "contact check visit see ask call consult speak talk email write read note remember refer look click try feel let "
     "follow choose select open go keep make bring enjoy reach get find press restart log sign remind explore browse "
@@ -114,6 +132,8 @@ class Claim(NamedTuple):
     """What is judged: the clause without its marks, its subject named."""
     reading: Reading | None
     """Of `text`; None where there is nothing to read."""
+    announced: int = 0
+    """Characters of the clause before what it states: "In short, …"."""
 
 
 def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = ()) -> Claim:
@@ -124,10 +144,26 @@ def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = (
         return Claim("blank", "", None)
     reading = Reading(said)
     role = _role(said, reading, kind, is_title=_is_title(clause, said))
+    announced = _announced(said) if role in _MAY_ANNOUNCE else 0
+    if announced:
+        role, said = "claim", said[announced].upper() + said[announced + 1 :]
+        reading = Reading(said)
     if role != "claim":
         return Claim(role, said, reading)
     whole = _resolved(said, preceding)
-    return Claim(role, whole, reading if whole == said else Reading(whole))
+    return Claim(role, whole, reading if whole == said else Reading(whole), announced)
+
+
+def _announced(said: str) -> int:
+    """Return where a statement begins that an offer, hedge or instruction only announces; 0 without one."""
+    match = _ANNOUNCES.match(said)
+    if match is None:
+        return 0
+    rest = said[match.end() :]
+    spoken = [word.lower().replace("’", "'") for word in _WORD.findall(rest)]
+    if not _has_verb(spoken) or _ADVISES.match(rest):
+        return 0
+    return match.end() if _role(rest, Reading(rest), "prose", is_title=False) == "claim" else 0
 
 
 def visible(text: str) -> str:
@@ -149,6 +185,7 @@ def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statem
     claim = read_claim(clause, preceding=preceding)
     if claim.role != "claim":
         return ()
+    start += claim.announced
     said = clause[start:end]
     parts = _coordinated(said)
     if len(parts) == 1:
