@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import logging
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
 
 from director_ai.core.identifiers import check_identifier
@@ -21,7 +22,7 @@ from director_ai.knowledge.store import GroundTruthStore, KnowledgeView
 from director_ai.stream_scorer import StreamScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from director_ai.core.evidence import Retriever
     from director_ai.core.scoring.entailment import Entailer
@@ -162,8 +163,8 @@ class CoherenceScorer:
         _check_text("prompt", prompt)
         _check_text("response", response)
         tenant = check_identifier("tenant_id", tenant_id)
-        if isinstance(history, str):
-            raise ConfigError("history must be a list of earlier answers, got one text")
+        if isinstance(history, str) or not isinstance(history, Iterable):
+            raise ConfigError(f"history must be a list of earlier answers, got a {type(history).__name__}")
         score = yield from self._score(response, prompt, self._finder(reader, tenant))
         fields: dict[str, Any] = {"detected_task_type": task_type_of(prompt)}
         if history and not score.strict_mode_rejected:

@@ -85,7 +85,7 @@ def test_the_bundled_file_is_the_one_that_was_meant() -> None:
     assert manifest["version"] == "4"
     assert load_entailer().digest == "de00f90e57d063bf0d7e1e3623577715813e0f10d1b36ef668e2e05a8a99fc3f"
     assert (FOLDER / "model.onnx").stat().st_size <= 40_000_000
-    assert (FOLDER / "README.md").read_text("utf-8").startswith("# director-entailer, version 3")
+    assert (FOLDER / "README.md").read_text("utf-8").startswith("# director-entailer, version 4")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from where Linux keeps it")

@@ -139,7 +139,7 @@ class ClauseSegmenter:
     def feed(self, token: str) -> list[Clause]:
         """Take the next piece of the stream; return the clauses that are now complete."""
         if self._final:
-            raise ConfigError("feed() was called after finish(); a new stream needs a new ClauseSegmenter")
+            raise ConfigError("feed() was called after finish(); a new stream needs an object of its own")
         if not isinstance(token, str):
             raise ConfigError(f"a token must be a str, got {type(token).__name__}")
         # Not `+`: join makes a plain str of a subclass without calling its methods.

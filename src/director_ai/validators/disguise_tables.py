@@ -7,6 +7,8 @@ import itertools
 import unicodedata
 from typing import Final
 
+from director_ai.core.lookalikes import STRONG_TWINS, twins
+
 __all__ = [
     "CONDITIONAL",
     "CYRILLIC_TWINS",
@@ -78,22 +80,10 @@ def marks() -> str:
     return "".join(f"{chr(row[0][1])}-{chr(row[-1][1])}" for row in rows)
 
 
-def _twins(pairs: str) -> dict[str, str]:
-    return {pair[0]: pair[1] for pair in pairs.split()}
-
-
-STRONG_TWINS: Final = _twins(
-    "АA ВB ЕE ЅS ІI ЈJ КK МM НH ОO РP СC ТT ХX УY ѴV ԌG ԜW ԚQ ҺH ӀI ҮY "
-    "аa еe ѕs іi јj оo рp сc хx уy һh ѵv ԁd ԛq ԝw ӏl ҫc үy "
-    "ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX οo ϲc ϳj "
-    "օo սu ոn հh ցg զq յj ՕO ՍU ՏS Լl "
-    "ᎪA ᏴB ᏟC ᎠD ᎬE ᏀG ᎻH ᎫJ ᏦK ᏞL ᎷM ᏢP ᏒR ᏚS ᎢT ᏙV ᎳW ᏃZ"
-)
-"""Letters that look like a Latin one."""
-WEAK_TWINS: Final = _twins("αa βb γy εe ηn ιi κk νv ρp τt υu χx ωw σo гr кk тt пn мm вb нh ьb иu яr")
+WEAK_TWINS: Final = twins("αa βb γy εe ηn ιi κk νv ρp τt υu χx ωw σo гr кk тt пn мm вb нh ьb иu яr")
 """Letters that nearly do; the Greek ones stand beside Latin ones in formulas, the others in endings."""
-CYRILLIC_TWINS: Final = _twins("AА BВ EЕ KК MМ HН OО PР CС TТ XХ aа eе oо pр cс xх yу")
+CYRILLIC_TWINS: Final = twins("AА BВ EЕ KК MМ HН OО PР CС TТ XХ aа eе oо pр cс xх yу")
 LATIN: Final = "A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 FOREIGN: Final = "\u0370-\u0373\u0376-\u037d\u037f\u0386-\u03ff\u0400-\u0482\u048a-\u052f\u0531-\u0587\u13a0-\u13f5"
 """Greek, Cyrillic, Armenian, Cherokee."""
-SMALL_CAPITALS: Final = _twins("ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ǫq ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz")
+SMALL_CAPITALS: Final = twins("ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ǫq ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz")

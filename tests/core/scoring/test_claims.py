@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.scoring.claims import read_claim, role_of, statements_of
+from director_ai.core.scoring.claims import read_claim, role_of, statements_of, visible
 
 CLAIMS = [
     "Refunds are available within 30 days.",
@@ -57,6 +57,42 @@ def test_what_states_a_fact_is_a_claim(clause: str) -> None:
 @pytest.mark.parametrize(("clause", "role"), NOT_CLAIMS.items())
 def test_what_states_no_fact_is_none(clause: str, role: str) -> None:
     assert role_of(clause) == role
+
+
+@pytest.mark.parametrize(
+    ("clause", "stated"),
+    [
+        ("In short, the warranty covers water damage.", "The warranty covers water damage."),
+        ("To summarize, refunds are never available.", "Refunds are never available."),
+        ("I'm afraid refunds are never available.", "Refunds are never available."),
+        ("I'm not sure, but the warranty covers water damage.", "The warranty covers water damage."),
+        ("Please note that the warranty covers water damage.", "The warranty covers water damage."),
+        ("Here is the answer: the warranty covers water damage.", "The warranty covers water damage."),
+        ("We are happy to confirm that the warranty covers water damage.", "The warranty covers water damage."),
+    ],
+)
+def test_what_is_only_announced_politely_is_still_a_claim(clause: str, stated: str) -> None:
+    claim = read_claim(clause)
+    assert (claim.role, claim.text) == ("claim", stated)
+    (statement,) = statements_of(clause)
+    assert clause[statement.start : statement.end].lower() == stated.lower()
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "I'm afraid I don't know.",
+        "I'm afraid we cannot help with that.",
+        "I'm not sure, but you can ask the desk.",
+        "I don't know, but I can check.",
+        "I cannot confirm that the warranty covers water damage.",
+        "Here is what I found: open the lid and press the button.",
+        "Remember to bring your card.",
+        "In short, it depends.",
+    ],
+)
+def test_where_nothing_follows_an_announcement_nothing_is_claimed(clause: str) -> None:
+    assert role_of(clause) != "claim"
 
 
 def test_a_heading_is_none_unless_it_says_a_figure() -> None:
@@ -127,3 +163,7 @@ def test_statements_lie_within_their_clause(clause: str) -> None:
     for statement in statements_of(clause):
         assert 0 <= statement.start <= statement.end <= len(clause)
         assert statement.text.strip()
+
+
+def test_letters_that_only_look_latin_are_read_as_latin() -> None:
+    assert visible("\u0422he warranty \u0441overs Москва.") == "The warranty covers Москва."

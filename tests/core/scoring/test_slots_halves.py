@@ -67,3 +67,9 @@ def test_a_modal_negation_of_another_complement_is_no_contrary() -> None:
 )
 def test_a_value_that_is_denied_in_the_words_that_state_it_differs(claim: str, fact: str, differs: bool) -> None:
     assert ("negation" in {each.kind for each in compare_slots(claim, fact)}) is differs
+
+
+def test_what_is_denied_beyond_a_limit_is_what_is_granted_within_it() -> None:
+    fact = "Refunds are available within 30 days."
+    assert not compare_slots("Refunds are not available after 30 days.", fact)
+    assert compare_slots("Refunds are not available within 30 days.", fact)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from director_ai.core.grammar import ADVERBS, AUXILIARIES, CONNECTIVES, LIKELY_VERBS, SUBORDINATORS, SURE_VERBS, words
+from director_ai.core.lookalikes import without_lookalikes
 from director_ai.core.scoring.slots.reading import Reading
 
 if TYPE_CHECKING:
@@ -167,11 +168,11 @@ def _announced(said: str) -> int:
 
 
 def visible(text: str) -> str:
-    """Return a text as a reader sees it: without characters that only hide in it, full-width letters as usual ones."""
+    """Return a text as a reader sees it: without what only hides in it, letters that look alike as usual ones."""
     if text.isascii() and text.isprintable():
         return text
     shown = [char for char in text if unicodedata.category(char) != "Cf" and char not in _SELECTORS]
-    return "".join(shown).translate(_FULL_WIDTH)
+    return without_lookalikes("".join(shown).translate(_FULL_WIDTH))
 
 
 def role_of(clause: str, *, kind: str = "prose") -> ClauseRole:

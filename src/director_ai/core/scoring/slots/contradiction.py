@@ -13,7 +13,7 @@ from director_ai.core.scoring.slots.roles import tell_same_event
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
-from director_ai.core.scoring.slots.word_lists import AUXILIARIES, CONTRASTS, FUNCTION_WORDS, LIGHT_STEMS
+from director_ai.core.scoring.slots.word_lists import AUXILIARIES, CONTRASTS, FUNCTION_WORDS, LIGHT_STEMS, NEGATION_CUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +44,8 @@ _KIN = frozenset(
     map(stem, "father dad mother mom mum brother sister uncle aunt son daughter nephew niece husband wife".split())
 )
 _DENYING = frozenset({"impossible", "forbidden", "prohibited", "banned", "unavailable", "excluded"})
+_BEYOND = frozenset({"after", "beyond", "past", "later", "over", "above"})
+_WITHIN = frozenset({"within", "until", "till", "by", "before", "up"})
 _MEASURED = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _SAID_OF_IT = 14  # words after a doing in which its predicate must come
 _NEARLY_ALL = 0.85
@@ -225,6 +227,8 @@ def compare_negations(
 ) -> list[SlotDifference]:
     """Differences in polarity: a predicate that one side negates and the other states."""
     others = list(sentences)
+    if _is_beyond_limit(claim, sentence, evidence, others):
+        return []
     if share < 0.5:
         return compare_halves(claim, sentence, evidence, others) if share >= _LEAST_SHARE else []
     found = []
@@ -254,6 +258,19 @@ def compare_negations(
     if not found and share >= _NEARLY_ALL:
         found = _denied_values(claim, sentence, evidence, others)
     return found or compare_halves(claim, sentence, evidence, others)
+
+
+def _is_beyond_limit(claim: Reading, sentence: int, evidence: Reading, others: list[int]) -> bool:
+    """Whether one side denies beyond a limit what the other grants within it: "not after 30 days", "within 30 days"."""
+    ours, theirs = claim.t.words[slice(*claim.t.sentences[sentence])], evidence.t.words
+    if _BEYOND.isdisjoint(ours) or not any(word in NEGATION_CUES for word in ours):
+        return False
+    shared = any(
+        evidence.has_value(placed.slot)
+        for placed in claim.by_sentence.get(sentence, ())
+        if placed.slot.kind in _MEASURED
+    )
+    return shared and any(not _WITHIN.isdisjoint(theirs[slice(*evidence.t.sentences[at])]) for at in others[:1])
 
 
 def _denied_values(claim: Reading, sentence: int, evidence: Reading, others: list[int]) -> list[SlotDifference]:
