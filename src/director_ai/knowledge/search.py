@@ -40,7 +40,7 @@ LOOKED_AT = 12
 """Candidates per result that is wanted, to choose different ones from."""
 LONG_PASSAGE, SHARED = 40, 0.3
 """Terms from which on a passage counts as long, and the share of them by which it repeats another."""
-MOST_WORDS = 2_000
+MOST_WORDS = 5_000
 """That are remembered for a revision."""
 ALWAYS_KEPT = 2
 """The best results stand, whatever they repeat."""
