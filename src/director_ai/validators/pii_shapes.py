@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["AFTER", "BEFORE", "DASH", "GAP", "SPACE", "Nearby", "Shape", "Span", "united", "words"]
 
@@ -123,10 +123,12 @@ class Shape:
         """Return the shape of something that stands alone, between characters that belong to no word."""
         return cls(kind, re.compile(rf"{_START}(?=(?P<it>{body}){_END})"), holds, context)
 
-    def spans(self, text: str, zones: Iterable[tuple[int, int]], nearby: Nearby) -> Iterator[Span]:
+    def spans(self, text: str, zones: Sequence[tuple[int, int]], nearby: Nearby) -> Iterator[Span]:
         """Yield wherever it stands, in some zones of a text."""
-        if not self.pattern.search(text) or (self.context is not None and not nearby.knows(self.context)):
-            return
+        if self.context is not None:
+            is_there = any(self.pattern.search(text, start, end) for start, end in zones)
+            if not is_there or not nearby.knows(self.context):
+                return
         for start, end in zones:
             yield from united(self._places(text, start, end, nearby), self.kind)
 
