@@ -19,19 +19,16 @@ import json
 import platform
 import subprocess
 import tempfile
-import time
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from injection import best_time
 from rich.console import Console
 from rich.table import Table
 
 from director_ai.validators.pii import PII
 from director_ai.validators.secrets import Secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "presidio-analyzer==2.2.366"
@@ -148,16 +145,6 @@ def compare(right: Found, sides: dict[str, Found]) -> list[dict[str, Any]]:
                 measured = figures(wanted, spans, exact=way == "exact")
                 rows.append({"kind": kind, "who": name, "spans": way, "there": len(wanted), **measured})
     return rows
-
-
-def best_time(work: Callable[[], object], runs: int = 3) -> float:
-    """The least CPU seconds of several runs."""
-    times = []
-    for _ in range(runs):
-        begun = time.process_time()
-        work()
-        times.append(time.process_time() - begun)
-    return min(times)
 
 
 def measure_speed(texts: dict[str, str]) -> list[dict[str, Any]]:

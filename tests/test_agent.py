@@ -812,7 +812,7 @@ def test_an_asynchronous_store_is_asked_where_it_can_be(driver: Driver) -> None:
         ({"fallback": ["retrieval"]}, "unknown fallback"),
         ({"texts": {"refusal": "No."}}, "texts must be FallbackTexts"),
         ({"top_k": 0}, "top_k must be at least 1"),
-        ({"timeout": 0}, "timeout must be a number"),
+        ({"timeout": 0}, "timeout must be more than 0 seconds"),
         ({"timeout": math.nan}, "timeout must be a number"),
         ({"timeout": True}, "timeout must be a number"),
         ({"total_timeout": -1.0}, "total_timeout must be a number"),

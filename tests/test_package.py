@@ -56,7 +56,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, director_ai; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     ours = [name for name in loaded if name.startswith("director_ai")]
-    assert ours == ["director_ai"]
+    assert ours == ["director_ai", "director_ai.lazy"]
     assert not {"numpy", "onnxruntime", "anyio", "typer", "rich", "regex", "asyncio"} & set(loaded)
 
 

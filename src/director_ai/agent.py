@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, Protocol, TypeVar
 
 from director_ai.core.identifiers import check_identifier
-from director_ai.core.ranges import as_score, check_count, check_number
+from director_ai.core.ranges import as_score, check_count, check_seconds
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls
 from director_ai.core.runtime.halt_report import Review, read_review, report_halt
 from director_ai.core.runtime.halting import Halt
@@ -54,7 +54,6 @@ Plan = Generator[Ask, Any, Result]
 MOST_CANDIDATES: Final = 20
 LONGEST_QUOTE: Final = 4_000
 """Characters of facts that one answer quotes."""
-_LONGEST_SECONDS: Final = 86_400.0
 _FALLBACKS: Final = ("retrieval", "disclaimer", "refusal")
 _REASONS: Final = {
     "no_candidate_approved": ("retry with KB context", "No candidate was approved, so the answer was withheld."),
@@ -166,8 +165,8 @@ class CoherenceAgent:
         self._fallback: Fallback | None = fallback
         self._texts = texts or FallbackTexts()
         self._top_k = check_count("top_k", top_k, 1, 20)
-        self._timeout = _check_seconds("timeout", timeout)
-        self._total_timeout = _check_seconds("total_timeout", total_timeout)
+        self._timeout = check_seconds("timeout", timeout)
+        self._total_timeout = check_seconds("total_timeout", total_timeout)
         self._clock = clock
 
     def process(
@@ -490,7 +489,3 @@ def _word(reason: str) -> str:
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ConfigError(f"{name} must be a string, got a {type(value).__name__}")
-
-
-def _check_seconds(name: str, value: object) -> float | None:
-    return None if value is None else check_number(name, value, 0.001, _LONGEST_SECONDS)

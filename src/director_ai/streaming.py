@@ -24,7 +24,7 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypedDict, TypeVar, Unpack
 
 from director_ai.core.identifiers import check_identifier
-from director_ai.core.ranges import check_count, check_number
+from director_ai.core.ranges import check_count, check_seconds
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.halt_report import read_review
 from director_ai.core.runtime.halting import HaltRules
@@ -45,8 +45,6 @@ __all__ = ["AsyncLiveStream", "AsyncStreamingKernel", "LiveStream", "Reviewer", 
 _log = logging.getLogger(__name__)
 
 _Calls = TypeVar("_Calls", SyncCalls, AsyncCalls)
-
-_LONGEST_SECONDS: Final = 1e6  # eleven days; the timers of some platforms end not far above it
 
 
 class Reviewer(Protocol):
@@ -122,8 +120,8 @@ class _Kernel:
         if not callable(clock):
             raise ConfigError(f"clock must be a function that returns seconds, got a {type(clock).__name__}")
         self._on_halt = on_halt
-        self._token_timeout = _check_seconds("token_timeout", token_timeout)
-        self._total_timeout = _check_seconds("total_timeout", total_timeout)
+        self._token_timeout = check_seconds("token_timeout", token_timeout)
+        self._total_timeout = check_seconds("total_timeout", total_timeout)
         self._clock = clock
 
     @classmethod
@@ -386,15 +384,6 @@ def _reading(review: Callable[[str, str], Any] | None, path: str) -> Callable[[s
         return answer if inspect.isawaitable(answer) else read_review(answer, path=path)
 
     return ask
-
-
-def _check_seconds(name: str, value: object) -> float | None:
-    if value is None:
-        return None
-    seconds = check_number(name, value, 0.0, _LONGEST_SECONDS)
-    if seconds == 0.0:
-        raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
-    return seconds
 
 
 def _log_listener_failure(error: BaseException) -> None:

@@ -18,7 +18,7 @@ from director_ai.core.runtime.release import type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from director_ai.core.checking import CheckGate, Stop
+    from director_ai.core.check_gate import CheckGate, Stop
 
 __all__ = ["Ask", "CheckSession", "check_plan"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
-from director_ai.core.ranges import check_number
+from director_ai.core.ranges import check_seconds
 from director_ai.errors import ConfigError, UnknownOption
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
     "OnFail",
     "Rule",
     "check_frontier",
-    "check_seconds",
+    "check_name",
     "rule_of",
 ]
 
@@ -61,6 +61,12 @@ class Check(Protocol):
         ...
 
 
+def check_name(name: object) -> None:
+    """Refuse what cannot stand in a record as the name of a check."""
+    if not isinstance(name, str) or not name.strip() or len(name) > 64 or not name.isprintable():
+        raise ConfigError("the name of a check must be a short text of 1 to 64 characters")
+
+
 def check_frontier(frontier: object) -> Frontier:
     """Return a frontier, or refuse what is none."""
     if isinstance(frontier, int) and not isinstance(frontier, bool):
@@ -90,7 +96,6 @@ OnError = Literal["halt", "redact", "pass"]
 """What happens where a check raised, hung or answered with nonsense; `pass` fails open, and is recorded."""
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 ENDING: Final = frozenset({"refrain", "halt", "exception", "reask"})
-LONGEST_DEADLINE: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +114,7 @@ class Rule:
         for name in ("name", "frontier", "find"):
             if not hasattr(self.check, name):
                 raise ConfigError(f"a check needs a {name}; a {type(self.check).__name__} has none")
-        name = self.check.name
-        if not isinstance(name, str) or not name.strip() or len(name) > 64 or not name.isprintable():
-            raise ConfigError("the name of a check must be a short text of 1 to 64 characters")
+        check_name(self.check.name)
         check_frontier(self.check.frontier)
         if not callable(self.on_fail) and self.on_fail not in ACTIONS:
             raise UnknownOption("on_fail", self.on_fail, ACTIONS)
@@ -123,16 +126,6 @@ class Rule:
     def action(self) -> str:
         """The name of what happens."""
         return self.on_fail if isinstance(self.on_fail, str) else "custom"
-
-
-def check_seconds(name: str, value: object) -> float | None:
-    """Return a time limit, or refuse what is none."""
-    if value is None:
-        return None
-    seconds = check_number(name, value, 0.0, LONGEST_DEADLINE)
-    if seconds == 0.0:
-        raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
-    return seconds
 
 
 def rule_of(given: object) -> Rule:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from typing import Final
 
 from director_ai.errors import ConfigError, DirectorError
 
-__all__ = ["as_score", "check_count", "check_number"]
+__all__ = ["as_score", "check_count", "check_number", "check_seconds"]
+
+LONGEST_SECONDS: Final = 1e6
+"""Eleven days; the timers of some platforms end not far above it."""
 
 
 def check_number(
@@ -33,6 +37,16 @@ def check_count(name: str, value: object, low: int, high: int = 1_000_000) -> in
     if count > high:
         raise ConfigError(f"{name} must be at most {high}")
     return count
+
+
+def check_seconds(name: str, value: object) -> float | None:
+    """Return a time limit, or None for none; refuse anything else by its name."""
+    if value is None:
+        return None
+    seconds = check_number(name, value, 0.0, LONGEST_SECONDS)
+    if seconds == 0.0:
+        raise ConfigError(f"{name} must be more than 0 seconds, or None for no limit")
+    return seconds
 
 
 def as_score(answer: object) -> float | None:

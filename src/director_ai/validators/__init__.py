@@ -5,8 +5,9 @@ Names are loaded when they are first used: no check pays for another one's libra
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from director_ai.lazy import names_of
 
 if TYPE_CHECKING:
     from director_ai.core.checks import Check, CheckedText, Failure, Rule
@@ -73,14 +74,4 @@ _HOMES = {
     "merge_edits": "core.merge",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"director_ai.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = names_of(__name__, _HOMES)

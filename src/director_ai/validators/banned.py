@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from director_ai.core.checks import MOST_LOOKAHEAD, Frontier
+from director_ai.core.checks import MOST_LOOKAHEAD, Frontier, check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError
 
@@ -52,8 +52,7 @@ class BannedWords:
                 raise ConfigError(f"{option} must be True or False, got a {type(getattr(self, option)).__name__}")
         if not isinstance(self.replacement, str):
             raise ConfigError(f"the replacement must be a text, got a {type(self.replacement).__name__}")
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
         keys = sorted({form for word in words for form in self._forms(word)})
         if not all(key.strip() for key in keys):
             raise ConfigError("a banned word consists of accents alone, and fold drops those")

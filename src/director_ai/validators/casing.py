@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from director_ai.core.checks import check_name
 from director_ai.core.merge import Edit
-from director_ai.errors import ConfigError, UnknownOption
+from director_ai.errors import UnknownOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,8 +40,7 @@ class Casing:
     def __post_init__(self) -> None:
         if self.to not in get_args(Case):
             raise UnknownOption("case", self.to, get_args(Case))
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
 
     @property
     def frontier(self) -> Frontier:

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from director_ai.core.checks import check_name
 from director_ai.errors import ConfigError
 from director_ai.validators.disguise_tables import (
     CONDITIONAL,
@@ -122,8 +123,7 @@ class Disguise:
             raise ConfigError("encoded must be a text of less than 32 characters")
         if type(self.most_marks) is not int or not 1 <= self.most_marks <= 16:
             raise ConfigError("most_marks must be a whole number from 1 to 16")
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
 
     @property
     def frontier(self) -> Frontier:

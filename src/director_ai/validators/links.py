@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from director_ai.core.checks import check_name
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.hosts import checked_hosts, leads_inside
 from director_ai.validators.html_tags import HtmlMode, open_tag, tag_changes
@@ -74,8 +75,7 @@ class Links:
             self.replacement.removeprefix("[").removesuffix("]")
         ):
             raise ConfigError("the replacement of an address must be a text without one")
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
 
     @property
     def frontier(self) -> Frontier:

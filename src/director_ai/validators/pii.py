@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from director_ai.core.checks import check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.national_ids import NATIONAL_IDS
@@ -80,8 +81,7 @@ class PII:
             raise ConfigError(f"names must be a callable, got a {type(self.names).__name__}")
         if not isinstance(self.phonenumbers, bool):
             raise ConfigError(f"phonenumbers must be True or False, got a {type(self.phonenumbers).__name__}")
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
         finder = (library_finder if self.phonenumbers else own_finder)(self.regions)
         object.__setattr__(self, "_phones", finder if "phone" in self.kinds else None)
         shapes = [shape for shape in _SHAPES if shape.kind in self.kinds]

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from director_ai.core.check_gate import MOST_HELD, CheckGate
 from director_ai.core.check_plan import CheckSession, check_plan
-from director_ai.core.checking import MOST_HELD, CheckGate
-from director_ai.core.checks import CheckedText, Failure, Rule, check_seconds, rule_of
+from director_ai.core.checks import CheckedText, Failure, Rule, rule_of
 from director_ai.core.merge import MergePolicy
-from director_ai.core.ranges import check_count
+from director_ai.core.ranges import check_count, check_seconds
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.live import TokenSource
 from director_ai.errors import ConfigError, DirectorError, UnknownOption

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from director_ai.core.checks import check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.secret_patterns import SECRETS, Secret
@@ -42,8 +43,7 @@ class Secrets:
         for kind in self.kinds:
             if kind not in SECRET_KINDS:
                 raise UnknownOption("kind of secret", kind, SECRET_KINDS)
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("the name of a check must be a text that is not empty")
+        check_name(self.name)
         object.__setattr__(self, "_secrets", tuple(secret for secret in SECRETS if secret.kind in self.kinds))
 
     @property
