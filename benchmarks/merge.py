@@ -44,10 +44,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from director_ai.core.checks.runner import Checks
 from director_ai.core.merge import Edit, EditKind, Merged, edits_between, merge_edits
 from director_ai.validators.casing import Casing
 from director_ai.validators.pii import PII
-from director_ai.validators.runner import Checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from director_ai.core.checks import CheckedText, Frontier
+from director_ai.core.checks.rules import CheckedText, Frontier
 from director_ai.core.merge import Edit, EditKind
 from director_ai.testing import ScriptedTokens
 from director_ai.validators import Checks

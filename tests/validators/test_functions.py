@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.checks import Check
+from director_ai.core.checks.rules import Check
 from director_ai.core.merge import Edit, merge_edits
 from director_ai.errors import ConfigError, DirectorError, UnknownOption
 from director_ai.validators.functions import Predicate, TextFunction

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.checks import Check
+from director_ai.core.checks.rules import Check
 from director_ai.core.merge import Edit, merge_edits
 from director_ai.errors import ConfigError, MissingExtra
 from director_ai.validators.json_places import MOST_DEPTH, MOST_KEY, NotJson, Place, read_json

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from director_ai.core.checks import Check
+from director_ai.core.checks.rules import Check
 from director_ai.core.merge import merge_edits
 from director_ai.errors import ConfigError, MissingExtra, UnknownOption
 from director_ai.validators.presidio import PresidioCheck

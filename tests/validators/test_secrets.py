@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.checks import Check
+from director_ai.core.checks.rules import Check
 from director_ai.core.merge import merge_edits
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.secrets import SECRET_KINDS, Secrets

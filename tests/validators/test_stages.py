@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.checks import Check
+from director_ai.core.checks.rules import Check
 from director_ai.validators.disguise import Disguise
 from director_ai.validators.links import Links
 from director_ai.validators.stages import Change, apply_changes, chain_changes

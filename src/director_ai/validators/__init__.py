@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from director_ai.lazy import names_of
 
 if TYPE_CHECKING:
-    from director_ai.core.checks import Check, CheckedText, Failure, Rule
+    from director_ai.core.checks.rules import Check, CheckedText, Failure, Rule
+    from director_ai.core.checks.runner import CheckFailed, Checks
     from director_ai.core.merge import Edit, merge_edits
     from director_ai.validators.banned import BannedWords
     from director_ai.validators.casing import Casing
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from director_ai.validators.pii import PII
     from director_ai.validators.placeholders import Conversation
     from director_ai.validators.presidio import PresidioCheck
-    from director_ai.validators.runner import CheckFailed, Checks
     from director_ai.validators.secrets import Secrets
 
 __all__ = [
@@ -54,21 +54,21 @@ _HOMES = {
     "PII": "validators.pii",
     "BannedWords": "validators.banned",
     "Casing": "validators.casing",
-    "Check": "core.checks",
-    "CheckFailed": "validators.runner",
-    "CheckedText": "core.checks",
-    "Checks": "validators.runner",
+    "Check": "core.checks.rules",
+    "CheckFailed": "core.checks.runner",
+    "CheckedText": "core.checks.rules",
+    "Checks": "core.checks.runner",
     "Conversation": "validators.placeholders",
     "Disguise": "validators.disguise",
     "Edit": "core.merge",
-    "Failure": "core.checks",
+    "Failure": "core.checks.rules",
     "JsonSchema": "validators.json_schema",
     "Length": "validators.length",
     "Links": "validators.links",
     "Pattern": "validators.patterns",
     "Predicate": "validators.functions",
     "PresidioCheck": "validators.presidio",
-    "Rule": "core.checks",
+    "Rule": "core.checks.rules",
     "Secrets": "validators.secrets",
     "TextFunction": "validators.functions",
     "merge_edits": "core.merge",

@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from director_ai.core.checks import MOST_LOOKAHEAD, Frontier, check_name
+from director_ai.core.checks.rules import MOST_LOOKAHEAD, Frontier, check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError
 

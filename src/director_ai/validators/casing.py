@@ -8,14 +8,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from director_ai.core.checks import check_name
+from director_ai.core.checks.rules import check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import UnknownOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
 
 __all__ = ["Case", "Casing"]
 

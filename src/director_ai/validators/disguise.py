@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from director_ai.core.checks import check_name
+from director_ai.core.checks.rules import check_name
 from director_ai.errors import ConfigError
 from director_ai.validators.disguise_tables import (
     CONDITIONAL,
@@ -33,7 +33,7 @@ from director_ai.validators.stages import Change, as_edits, run_stages
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
     from director_ai.core.merge import Edit
 
 __all__ = ["Disguise"]

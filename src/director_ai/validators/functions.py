@@ -6,7 +6,7 @@ import inspect
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-from director_ai.core.checks import Frontier, check_frontier
+from director_ai.core.checks.rules import Frontier, check_frontier
 from director_ai.core.merge import Edit, EditKind, edits_between
 from director_ai.errors import ConfigError
 

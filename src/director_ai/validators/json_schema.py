@@ -18,7 +18,7 @@ from director_ai.validators.patterns import check_backtracking, linear_regex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
 
 __all__ = ["JsonSchema"]
 

@@ -15,7 +15,7 @@ from director_ai.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
 
 __all__ = ["Length"]
 

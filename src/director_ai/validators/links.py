@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from director_ai.core.checks import check_name
+from director_ai.core.checks.rules import check_name
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.hosts import checked_hosts, leads_inside
 from director_ai.validators.html_tags import HtmlMode, open_tag, tag_changes
@@ -17,7 +17,7 @@ from director_ai.validators.stages import Change, apply_changes, as_edits, chain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
     from director_ai.core.merge import Edit
 
 __all__ = ["ImageMode", "Links"]

@@ -12,7 +12,7 @@ import re
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from director_ai.core.checks import MOST_LOOKAHEAD
+from director_ai.core.checks.rules import MOST_LOOKAHEAD
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, MissingExtra
 from director_ai.validators.regex_cost import ignores_case, parse, weigh

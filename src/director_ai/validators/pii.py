@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from director_ai.core.checks import check_name
+from director_ai.core.checks.rules import check_name
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.validators.national_ids import NATIONAL_IDS

@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from director_ai.core.checks import Frontier, check_frontier
+from director_ai.core.checks.rules import Frontier, check_frontier
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, MissingExtra
 

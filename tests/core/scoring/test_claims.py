@@ -152,6 +152,10 @@ def test_things_that_are_listed_are_one_statement() -> None:
     assert statements_of("Hello!") == ()
 
 
+def test_a_subject_that_a_comma_cuts_off_is_no_statement_of_its_own() -> None:
+    assert len(statements_of("The shop is open on Monday, and Rome, too, opens at nine.")) == 1
+
+
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
     claim = read_claim(text, preceding=[text])

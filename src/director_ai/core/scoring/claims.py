@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -392,7 +393,7 @@ def _states(matches: Sequence[re.Match[str]], *, sure: bool) -> bool:
         return False
     if sure:
         return any(word in SURE_VERBS for word in near[1:])
-    return any(_is_verb(word, after) for word, after in zip(near[1:], [*near[2:], ""], strict=True))
+    return any(_is_verb(word, after) for word, after in itertools.pairwise([*near[1:], ""]))
 
 
 def _without_coordinator(said: str, first: int, last: int) -> int:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checked import Finder
-from director_ai.core.checks import Check, CheckedText, Frontier
+from director_ai.core.checks.rules import Check, CheckedText, Frontier
 from director_ai.core.merge import merge_edits
 from director_ai.validators import (
     PII,

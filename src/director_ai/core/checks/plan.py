@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from director_ai.core.checks import CheckedText, Failure
+from director_ai.core.checks.rules import CheckedText, Failure
 from director_ai.core.merge import Conflict, Edit, OffsetMap
 from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.runtime.plan import Late
@@ -18,7 +18,7 @@ from director_ai.core.runtime.release import type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from director_ai.core.check_gate import CheckGate, Stop
+    from director_ai.core.checks.gate import CheckGate, Stop
 
 __all__ = ["Ask", "CheckSession", "check_plan"]
 

@@ -8,23 +8,22 @@ import inspect
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol
 
-from director_ai.core.check_gate import MOST_HELD, CheckGate
-from director_ai.core.check_plan import CheckSession, check_plan
-from director_ai.core.checks import CheckedText, Failure, Rule, rule_of
+from director_ai.core.checks.asking import AsyncAsker, SyncAsker
+from director_ai.core.checks.gate import MOST_HELD, CheckGate
+from director_ai.core.checks.plan import CheckSession, check_plan
+from director_ai.core.checks.rules import CheckedText, Failure, Rule, rule_of
 from director_ai.core.merge import MergePolicy
 from director_ai.core.ranges import check_count, check_seconds
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.live import TokenSource
 from director_ai.errors import ConfigError, DirectorError, UnknownOption
-from director_ai.validators.asking import AsyncAsker, SyncAsker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Sequence
 
-    from director_ai.core.check_answers import Outcome
-    from director_ai.validators.placeholders import Conversation
+    from director_ai.core.checks.answers import Outcome
 
 __all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Piece"]
 
@@ -45,6 +44,14 @@ class Piece(NamedTuple):
     """Text that may be shown."""
 
     text: str
+
+
+class Conversation(Protocol):
+    """Numbers the placeholders of a conversation."""
+
+    def label(self, kind: str, text: str, /) -> str:
+        """Return the placeholder of a text that was removed."""
+        ...
 
 
 class Checks:

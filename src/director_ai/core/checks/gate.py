@@ -11,9 +11,9 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from director_ai.core.check_answers import Trouble, read_answer
-from director_ai.core.check_units import Unit, cutter_for
-from director_ai.core.checks import ENDING, CheckedText, Failure
+from director_ai.core.checks.answers import Trouble, read_answer
+from director_ai.core.checks.rules import ENDING, CheckedText, Failure
+from director_ai.core.checks.units import Unit, cutter_for
 from director_ai.core.merge import Conflict, Edit, OffsetMap, merge_edits, moved
 from director_ai.core.runtime.intake import TokenIntake
 from director_ai.core.runtime.release import type_name
@@ -21,8 +21,8 @@ from director_ai.core.runtime.release import type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from director_ai.core.check_answers import Outcome
-    from director_ai.core.checks import Rule
+    from director_ai.core.checks.answers import Outcome
+    from director_ai.core.checks.rules import Rule
     from director_ai.core.merge import MergePolicy
 
 __all__ = ["MOST_HELD", "CheckGate", "Stop"]

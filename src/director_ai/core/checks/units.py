@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from director_ai.core.segment import ClauseSegmenter
 
 if TYPE_CHECKING:
-    from director_ai.core.checks import Frontier
+    from director_ai.core.checks.rules import Frontier
 
 __all__ = ["Cutter", "Unit", "cutter_for"]
 

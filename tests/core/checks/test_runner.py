@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from checked import AsyncFinder, Finder, finish, run_checks
-from director_ai.core.checks import CheckedText, Failure
+from director_ai.core.checks.rules import CheckedText, Failure
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.testing import ScriptedTokens

@@ -10,7 +10,7 @@ from director_ai.core.runtime.plan import Late
 from director_ai.core.runtime.release import type_name
 
 if TYPE_CHECKING:
-    from director_ai.core.checks import Rule
+    from director_ai.core.checks.rules import Rule
 
 __all__ = ["Outcome", "Trouble", "read_answer"]
 

@@ -17,8 +17,8 @@ from director_ai.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from director_ai.core.check_answers import Outcome
-    from director_ai.core.checks import Rule
+    from director_ai.core.checks.answers import Outcome
+    from director_ai.core.checks.rules import Rule
 
 __all__ = ["AsyncAsker", "SyncAsker"]
 
