@@ -8,10 +8,21 @@ from typing import Final, Literal
 from director_ai.core.runtime.halting import HaltRules
 from director_ai.errors import UnknownOption
 
-__all__ = ["PROFILES", "EvidencePolicy", "Profile", "get_profile"]
+__all__ = ["PROFILES", "EvidencePolicy", "Profile", "RepairRules", "get_profile"]
 
 EvidencePolicy = Literal["open", "closed"]
 """`closed`: a claim that the knowledge base does not support is unsupported. `open`: only a contradicted one is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairRules:
+    """What a domain asks of a repair."""
+
+    threshold: float
+    """Support from here on keeps a clause."""
+    most_redacted: int | None
+    """Redactions after which a stream halts instead of showing a ruin, once eight clauses were judged."""
+    most_redacted_share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +32,7 @@ class Profile:
     name: str
     rules: HaltRules
     policy: EvidencePolicy
+    repair: RepairRules
 
 
 _GENERAL = HaltRules(hard_limit=0.4, window_threshold=0.50, trend_threshold=0.15, window_size=10)
@@ -29,14 +41,17 @@ _FINANCE = HaltRules(hard_limit=0.5, window_threshold=0.55, trend_threshold=0.12
 _LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12, window_size=10)
 _CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
 
+_STRICT = RepairRules(threshold=0.95, most_redacted=12, most_redacted_share=0.4)
+_LENIENT = RepairRules(threshold=0.5, most_redacted=None, most_redacted_share=0.6)
+
 PROFILES: Final = {
     profile.name: profile
     for profile in (
-        Profile(name="general", rules=_GENERAL, policy="open"),
-        Profile(name="medical", rules=_MEDICAL, policy="closed"),
-        Profile(name="finance", rules=_FINANCE, policy="closed"),
-        Profile(name="legal", rules=_LEGAL, policy="closed"),
-        Profile(name="creative", rules=_CREATIVE, policy="open"),
+        Profile(name="general", rules=_GENERAL, policy="open", repair=_LENIENT),
+        Profile(name="medical", rules=_MEDICAL, policy="closed", repair=_STRICT),
+        Profile(name="finance", rules=_FINANCE, policy="closed", repair=_STRICT),
+        Profile(name="legal", rules=_LEGAL, policy="closed", repair=_STRICT),
+        Profile(name="creative", rules=_CREATIVE, policy="open", repair=_LENIENT),
     )
 }
 

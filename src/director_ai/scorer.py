@@ -7,13 +7,13 @@ import inspect
 import logging
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TypeVar
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import as_score, check_count, check_number
 from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.coherence import ClauseVerdict, Limits, combine_verdicts, task_type_of, worst_of
-from director_ai.core.scoring.judging import Circumstances, judge_clauses
+from director_ai.core.scoring.judging import Circumstances, judge_clauses, without_model
 from director_ai.core.scoring.text_evidence import Earlier, Sentences, earlier_claims
 from director_ai.core.segment import Clause, ClauseSegmenter
 from director_ai.core.types import CoherenceScore, EvidenceChunk
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Find = Callable[[str, str, Sequence[str]], Any]
     """From a claim, the prompt and the claims before it to evidence."""
 
-__all__ = ["CoherenceScorer"]
+__all__ = ["CoherenceScorer", "StreamJudge"]
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +43,26 @@ _SOFT: Final = 0.1
 FLOOR: Final = 0.1
 """Relevance below which a fact is not even looked at; above it the scorer judges for itself."""
 Review = tuple[bool, CoherenceScore]
+
+
+class StreamJudge(NamedTuple):
+    """Judges the clauses of one stream: a plan, and the functions that answer what it asks."""
+
+    judge: Callable[[Sequence[Clause], list[str]], Judgement]
+    functions: dict[str, Callable[..., Any]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Predict:
+    """The model, to be asked or awaited."""
+
+    call: Callable[..., Any]
+    acall: Callable[..., Any]
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        return self.call(pairs)
+
+
 Result = TypeVar("Result")
 
 
@@ -155,6 +175,19 @@ class CoherenceScorer:
 
         return StreamScorer(judge, lambda verdicts: combine_verdicts(verdicts, self.limits, searched=self._searches))
 
+    def judge_of_stream(self, prompt: str = "", tenant_id: str = "", *, threshold: float | None = None) -> StreamJudge:
+        """Return a judge of one stream's clauses, for a repair: all of them see the same revision of the facts."""
+        _check_text("prompt", prompt)
+        find = self._finder(self._reader(), check_identifier("tenant_id", tenant_id))
+        least = self.limits.threshold if threshold is None else check_number("threshold", threshold)
+
+        def judge(clauses: Sequence[Clause], said: list[str]) -> Judgement:
+            if self.strict_mode and self._model() is None:
+                return without_model(clauses)
+            return self._judgement(clauses, said, prompt, find, least)
+
+        return StreamJudge(judge, {"evidence": _find, "predict": _Predict(self._predict, self._apredict)})
+
     # --- plans ------------------------------------------------------------------------------------------------
 
     def _review(
@@ -195,12 +228,14 @@ class CoherenceScorer:
         segmenter = ClauseSegmenter()
         return self._judgement([*segmenter.feed(text), *segmenter.finish()], [], prompt, find)
 
-    def _judgement(self, clauses: Sequence[Clause], said: list[str], prompt: str, find: Find) -> Judgement:
+    def _judgement(
+        self, clauses: Sequence[Clause], said: list[str], prompt: str, find: Find, threshold: float | None = None
+    ) -> Judgement:
         circumstances = Circumstances(
             find=find,
             prompt=prompt,
             policy=self.policy,
-            threshold=self.limits.threshold,
+            threshold=self.limits.threshold if threshold is None else threshold,
             use_model=self._model() is not None,
         )
         return judge_clauses(clauses, said, circumstances)
@@ -312,6 +347,10 @@ class CoherenceScorer:
 
 
 _OPTIONS: Final = tuple(name for name in inspect.signature(CoherenceScorer).parameters if name != "unknown")
+
+
+def _find(find: Find, *question: Any) -> Any:
+    return find(*question)
 
 
 def _answer(ask: Ask, predict: Callable[..., Any]) -> Any:

@@ -29,6 +29,9 @@ _EXPLANATIONS: Final = {
     "callback_error": "The scorer failed, so the stream was halted.",
     "source_error": "The token source failed, so the stream was halted.",
     "timeout": "An answer did not come within its time limit, so the stream was halted.",
+    "clause_rewrite": "A clause was not supported, so it was rewritten by its evidence; the rewrite was judged again.",
+    "clause_redact": "A clause was not supported and no rewrite of it was, so it was redacted.",
+    "too_many_redactions": "More clauses had to be redacted than the policy allows, so the stream was halted.",
 }
 _DECISIONS: Final = {
     "allow": "The decision was to allow.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from director_ai.core.checks.following import FOLLOWER
 from director_ai.core.runtime.drive import HelperThread
 from director_ai.core.runtime.plan import Late
 from director_ai.errors import ConfigError
@@ -24,26 +25,30 @@ __all__ = ["AsyncAsker", "SyncAsker"]
 
 
 class SyncAsker:
-    """Asks the checks of one stream's stage."""
+    """Asks the checks of one stream's stage; `perform` does what its follower asks for."""
 
-    def __init__(self, rules: Sequence[Rule], *, awaits: bool = False) -> None:
-        self._rules = rules
+    def __init__(
+        self, rules: Sequence[Rule], perform: Callable[[Any], Outcome] | None = None, *, awaits: bool = False
+    ) -> None:
+        self._rules, self._perform = rules, perform
         self._read = _found if awaits else _found_at_once
         self._threads: dict[int, HelperThread] = {}
 
-    def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
+    def __call__(self, wanted: Sequence[tuple[int, Any]]) -> list[Outcome]:
         rows = _rows(wanted, lambda number: self._rules[number].deadline is not None)
         begun = {number: self._begin(number, [wanted[place][1] for place in row]) for number, row in rows.items()}
         outcomes = {
             place: self.ask_in_place(number, text) for place, (number, text) in enumerate(wanted) if number not in rows
-        }
+        }  # the follower's among them
         for number, row in rows.items():
             texts = [wanted[place][1] for place in row]
             outcomes.update(zip(row, self._collect(number, begun[number], texts), strict=True))
         return [outcomes[place] for place in range(len(wanted))]
 
     def ask_in_place(self, number: int, text: str) -> Outcome:
-        """Ask without a time limit."""
+        """Ask without a time limit of ours."""
+        if number == FOLLOWER and self._perform is not None:
+            return self._perform(text)
         try:
             return True, self._read(self._rules[number], text)
         except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
@@ -106,11 +111,11 @@ class _Row:
         return outcome if at - since <= limit else None
 
 
-def _rows(wanted: Sequence[tuple[int, str]], chosen: Callable[[int], bool]) -> dict[int, list[int]]:
+def _rows(wanted: Sequence[tuple[int, Any]], chosen: Callable[[int], bool]) -> dict[int, list[int]]:
     """Return for each chosen rule which questions are for it."""
     rows: dict[int, list[int]] = {}
     for place, (number, _) in enumerate(wanted):
-        if chosen(number):
+        if number != FOLLOWER and chosen(number):
             rows.setdefault(number, []).append(place)
     return rows
 
@@ -160,15 +165,20 @@ def _dispose(found: Any) -> None:
 class AsyncAsker:
     """The same, awaiting what is asynchronous; checks that wait do so side by side."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
+    def __init__(self, rules: Sequence[Rule], perform: Callable[[Any], Awaitable[Outcome]] | None = None) -> None:
+        self._rules, self._perform = rules, perform
         self._sync = SyncAsker(rules, awaits=True)
 
-    async def __call__(self, wanted: Sequence[tuple[int, str]]) -> list[Outcome]:
+    async def __call__(self, wanted: Sequence[tuple[int, Any]]) -> list[Outcome]:
+        if len(wanted) == 1 and wanted[0][0] == FOLLOWER and self._perform is not None:
+            return [await self._perform(wanted[0][1])]
+        return await self._side_by_side(wanted)
+
+    async def _side_by_side(self, wanted: Sequence[tuple[int, Any]]) -> list[Outcome]:
         outcomes: list[Outcome] = [(False, RuntimeError("not asked"))] * len(wanted)
         rows = _rows(wanted, self._needs_thread)
         for place, call in enumerate(wanted):
-            if call[0] not in rows:
+            if call[0] not in rows and call[0] != FOLLOWER:
                 outcomes[place] = self._sync.ask_in_place(*call)
         begun = {
             place: found for place, (answered, found) in enumerate(outcomes) if answered and inspect.isawaitable(found)
@@ -182,13 +192,20 @@ class AsyncAsker:
             for place, outcome in zip(row, await self._on_thread([wanted[place] for place in row]), strict=True):
                 outcomes[place] = outcome
 
-        if rows or begun:
+        async def follow(place: int) -> None:
+            assert self._perform is not None  # noqa: S101 - only a follower asks
+            outcomes[place] = await self._perform(wanted[place][1])
+
+        own = [place for place, (number, _) in enumerate(wanted) if number == FOLLOWER]
+        if rows or begun or own:
             try:
                 async with anyio.create_task_group() as group:
                     for place in begun:
                         group.start_soon(wait, place)
                     for row in rows.values():
                         group.start_soon(ask, row)
+                    for place in own:
+                        group.start_soon(follow, place)
             finally:
                 for found in begun.values():
                     _dispose(found)

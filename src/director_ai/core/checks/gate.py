@@ -8,11 +8,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.checks.answers import Trouble, read_answer
-from director_ai.core.checks.rules import ENDING, CheckedText, Failure
+from director_ai.core.checks.following import FOLLOWER, Fixes
+from director_ai.core.checks.rules import ENDING, CheckedText, Failure, Stop
+from director_ai.core.checks.tracks import (
+    MOST_ASKS,
+    REDACTED,
+    Call,
+    Track,
+    as_removal,
+    is_own,
+    moved_conflict,
+    stop_order,
+    words_of,
+)
 from director_ai.core.checks.units import Unit, cutter_for
 from director_ai.core.merge import Conflict, Edit, OffsetMap, merge_edits, moved
 from director_ai.core.runtime.intake import TokenIntake
@@ -22,53 +33,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from director_ai.core.checks.answers import Outcome
+    from director_ai.core.checks.following import Follow
     from director_ai.core.checks.rules import Rule
-    from director_ai.core.merge import MergePolicy
+    from director_ai.core.merge import Merged, MergePolicy
 
-__all__ = ["MOST_HELD", "CheckGate", "Stop"]
+__all__ = ["MOST_HELD", "CheckGate"]
 
-REDACTED: Final = "[REDACTED]"
 MOST_HELD: Final = 1_000_000
 """Characters that may wait for a check; a match that never ends must not fill the memory."""
-_MOST_ASKS: Final = 512
-_GRAVITY: Final = ("refrain", "exception", "halt", "reask")
 _LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
 _UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
 """Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
-_WORDS = re.compile(r"\S*\s*")
-
-
-class Stop(NamedTuple):
-    """Where a stream ends, and why."""
-
-    at: int
-    action: str
-    failure: Failure
-
-
-class _Track:
-    """One rule on its way through one stream."""
-
-    __slots__ = ("at_once", "covered", "cutter", "decided", "joins", "number", "rule", "units")
-
-    def __init__(self, number: int, rule: Rule) -> None:
-        self.number, self.rule = number, rule
-        self.joins = rule.check.frontier == "word"  # it may be asked about any number of words at once
-        self.cutter = cutter_for(rule.check.frontier)
-        self.units: deque[Unit] = deque()
-        self.decided = 0
-        self.covered = 0  # how far its edits reach
-        self.at_once = _MOST_ASKS  # units; one whose answer needs more text makes the others' in vain
-
-
-class _Call(NamedTuple):
-    """A question that waits for its answer: about a unit of a track, or about what an edit would put in its place."""
-
-    track: _Track
-    text: str
-    unit: Unit | None
-    rewrite: int = -1
-    """Which of the rewrites under examination."""
 
 
 class CheckGate:
@@ -81,12 +56,16 @@ class CheckGate:
         *,
         label: Callable[[str, str], str] | None = None,
         most_held: float = MOST_HELD,
+        follow: Follow | None = None,
         context: str = "",
+        shown: int = 0,
     ) -> None:
-        self._tracks = [_Track(number, rule) for number, rule in enumerate(rules)]
+        self._tracks = [Track(number, rule) for number, rule in enumerate(rules)]
         self._policy, self._label, self._most_held = policy, label, most_held
+        self._follower = follow(context, shown) if follow else None
+        self._fixes = Fixes(self._follower) if self._follower is not None else None
         self._intake = TokenIntake()
-        self._sentences = _Track(-1, rules[0]) if any(rule.on_fail == "filter" for rule in rules) else None
+        self._sentences = Track(-1, rules[0]) if any(rule.on_fail == "filter" for rule in rules) else None
         if self._sentences:
             self._sentences.cutter, self._sentences.joins = cutter_for("sentence"), False
         self._windowed = [track for track in self._tracks if track.rule.check.frontier != "text"]
@@ -100,7 +79,8 @@ class CheckGate:
         self._edits: list[Edit] = []  # whose text was not released yet
         self._filtered: list[Edit] = []
         self._rewrites: list[Edit] = []  # under examination by the other checks
-        self._calls: list[_Call] = []
+        self._calls: list[Call] = []
+        self._follows = False  # the last of what was asked is the follower's
         self._ended = False
         self.stop: Stop | None = None
         self.closed = False
@@ -141,13 +121,15 @@ class CheckGate:
         self._ended = True
         for track in self._followed:
             track.units.extend(track.cutter.finish())
+        if self._follower is not None:
+            self._follower.finish()
 
     def _flush(self) -> None:
         """Take what was gathered while no check could have said anything."""
         text, self._queue = "".join(self._queue), []
         if text:
             self._take(text)
-        earliest = max((track.cutter.earliest for track in self._tracks), default=0)
+        earliest = max((track.cutter.earliest for track in self._tracks), default=0) if self._follower is None else 0
         self._room = min(earliest, self._released + self._most_held) - self._length
 
     def _take(self, token: str) -> None:
@@ -155,6 +137,8 @@ class CheckGate:
         self._length += len(token)
         if self._windowed:
             self._fresh.append(token)
+        if self._follower is not None and self._length > self._base:  # it was told of its context
+            self._follower.feed(token)
         for track in self._followed:
             units = track.cutter.feed(token)
             if units and track.joins and track.units:
@@ -167,7 +151,8 @@ class CheckGate:
         """Whether asking the checks could let anything out: every one of them has something to say, or has said it."""
         if self._ended or self.closed or self._rewrites or self._length - self._released > self._most_held:
             return True
-        if self._queue:
+        follower = self._follower
+        if self._queue or (follower and not follower.pending and follower.decided <= self._released):
             return False
         for track in self._tracks:
             if track.units:
@@ -197,12 +182,16 @@ class CheckGate:
 
     # --- asking the checks ------------------------------------------------------------------------------------
 
-    def asks(self) -> list[tuple[int, str]]:
+    def asks(self) -> list[tuple[int, Any]]:
         """Return what the checks are to be asked now."""
         if self.closed:
             return []
+        ask = None
+        if self._follower is not None:
+            ask = self._follower.ask()
+            self._mend()
         calls = [
-            _Call(track, edit.replacement, None, place)
+            Call(track, edit.replacement, None, place)
             for place, edit in enumerate(self._rewrites)
             for track in self._tracks
             if track.rule.check.name != edit.check and track.rule.check.frontier != "text"
@@ -214,15 +203,23 @@ class CheckGate:
             self._fresh = []
             for track in self._tracks:
                 for unit in itertools.islice(track.units, track.at_once):
-                    if len(calls) >= _MOST_ASKS or (unit.high > self._length and not self._ended):
+                    if len(calls) >= MOST_ASKS or (unit.high > self._length and not self._ended):
                         break
                     high = min(unit.high, self._length)
                     ready = unit._replace(high=high, final=unit.final or (self._ended and high == self._length))
-                    calls.append(_Call(track, self._window(track, ready), ready))
+                    calls.append(Call(track, self._window(track, ready), ready))
         self._calls = calls
-        return [(call.track.number, call.text) for call in calls]
+        wanted: list[tuple[int, Any]] = [(call.track.number, call.text) for call in calls]
+        self._follows = ask is not None and not (calls and calls[0].unit is None)  # examinations come first
+        return [*wanted, (FOLLOWER, ask)] if self._follows else wanted
 
-    def _window(self, track: _Track, unit: Unit) -> str:
+    def ask_early(self) -> list[tuple[int, Any]]:
+        """Return what can be asked about text that is not complete yet."""
+        ask = None if self._follower is None or self.closed or self._ended else self._follower.ask_early()
+        self._calls, self._follows = [], ask is not None
+        return [(FOLLOWER, ask)] if self._follows else []
+
+    def _window(self, track: Track, unit: Unit) -> str:
         if track.rule.check.frontier == "text":
             return "".join([self._context, *self._store])  # nothing was released yet
         return self._recent[unit.low - self._recent_at : unit.high - self._recent_at]
@@ -230,7 +227,11 @@ class CheckGate:
     def answer(self, outcomes: Sequence[Outcome]) -> None:
         """Take what the checks answered to `asks`, in the same order."""
         calls, self._calls = self._calls, []
-        asked_again: set[_Track] = set()
+        if self._follows and self._follower is not None:
+            *outcomes, own_outcome = outcomes
+            self._follower.answer(own_outcome)
+            self._mend()
+        asked_again: set[Track] = set()
         if calls and calls[0].unit is None:
             self._examined(calls, outcomes)
             return
@@ -240,7 +241,7 @@ class CheckGate:
             if track in asked_again:
                 continue  # an earlier unit of this check needs more text; this one waits behind it
             found = read_answer(track.rule, call.text, outcome)
-            if isinstance(found, Trouble) and track.joins and len(words := _words(call.unit, call.text)) > 1:
+            if isinstance(found, Trouble) and track.joins and len(words := words_of(call.unit, call.text)) > 1:
                 track.units.popleft()
                 track.units.extendleft(reversed(words))  # which of them it is must not depend on how many came at once
                 asked_again.add(track)
@@ -250,7 +251,7 @@ class CheckGate:
                 own_text = call.text[call.unit.start - call.unit.low : call.unit.end - call.unit.low]
                 self._not_checked(track, call.unit, own_text, found)
                 continue
-            own = [edit for edit in found if _is_own(edit.start + call.unit.low, call.unit)]
+            own = [edit for edit in found if is_own(edit.start + call.unit.low, call.unit)]
             own += self._going_on(track, found, call.unit)
             longer = track.cutter.longer(call.unit) if any(edit.end == len(call.text) for edit in own) else None
             if longer is not None and not call.unit.final:
@@ -260,7 +261,7 @@ class CheckGate:
                 continue
             track.units.popleft()
             track.decided = call.unit.end
-            track.at_once = min(2 * track.at_once, _MOST_ASKS)
+            track.at_once = min(2 * track.at_once, MOST_ASKS)
             for edit in own:
                 track.covered = max(track.covered, edit.end + call.unit.low)
                 is_same = edit.replacement == call.text[edit.start : edit.end]
@@ -269,16 +270,31 @@ class CheckGate:
                     self._found(track.rule, behind, is_same=is_same)
         self._trim()
 
+    def _mend(self) -> None:
+        """Take what the follower wants changed; what it would put there is examined like any other rewrite."""
+        if self._follower is None or self._fixes is None:
+            return
+        for fix in self._follower.take_fixes():
+            if fix.removal.start < self._base:  # a part of it was shown already
+                self._edits += filter(None, [self._behind_context(fix.removal)])
+                self._follower.overrule(fix.removal)
+                continue
+            self._fixes.add(fix)
+            for edit in fix.edits:
+                (self._rewrites if edit.kind == "rewrite" and edit.replacement else self._edits).append(edit)
+        if self._follower.stop is not None:
+            self._stop_at(self._follower.stop)
+
     def _behind_context(self, edit: Edit) -> Edit | None:
         """Return what of an edit concerns text that was not shown yet."""
         if edit.start >= self._base:
             return edit
         if edit.end <= self._base or edit.kind == "style":
             return None
-        return dataclasses.replace(_as_removal(edit), start=self._base)
+        return dataclasses.replace(as_removal(edit), start=self._base)
 
     @staticmethod
-    def _going_on(track: _Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
+    def _going_on(track: Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
         """What began in a unit before and goes on further than was seen from there must not be seen either."""
         return [
             dataclasses.replace(edit, start=max(unit.start, track.covered) - unit.low)
@@ -288,7 +304,7 @@ class CheckGate:
             and edit.end + unit.low > track.covered
         ]
 
-    def _not_checked(self, track: _Track, unit: Unit, text: str, trouble: Trouble) -> None:
+    def _not_checked(self, track: Track, unit: Unit, text: str, trouble: Trouble) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""
         rule = track.rule
         track.decided = unit.end
@@ -311,14 +327,14 @@ class CheckGate:
         if action in ENDING:
             self._stop_at(Stop(edit.start, action, failure))
         elif action == "redact":
-            self._edits.append(_as_removal(edit))
+            self._edits.append(as_removal(edit))
         elif action == "filter":
             self._filtered.append(edit)
         elif action in {"fix", "custom"} and not is_same:
             is_new = edit.kind == "rewrite" and edit.replacement
             (self._rewrites if is_new else self._edits).append(edit)
 
-    def _examined(self, calls: Sequence[_Call], outcomes: Sequence[Outcome]) -> None:
+    def _examined(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """What a rewrite would put there is checked like any other text; what may not be shown is cut out of it."""
         cuts: dict[int, list[Edit]] = {}
         spoiled: set[int] = set()
@@ -327,9 +343,10 @@ class CheckGate:
             if isinstance(found, Trouble) or (found and call.track.rule.action in ENDING | {"filter"}):
                 spoiled.add(call.rewrite)
             elif call.track.rule.action == "redact":
-                cuts.setdefault(call.rewrite, []).extend(map(_as_removal, found))
+                cuts.setdefault(call.rewrite, []).extend(map(as_removal, found))
             elif call.track.rule.action != "noop":
                 cuts.setdefault(call.rewrite, []).extend(edit for edit in found if edit.kind == "remove")
+        lost = [self._rewrites[place] for place in spoiled]
         for place, edit in enumerate(self._rewrites):
             if place in spoiled:
                 self._edits.append(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
@@ -338,9 +355,11 @@ class CheckGate:
                 cleaned = merge_edits(edit.replacement, found_in).text
                 self._edits.append(dataclasses.replace(edit, replacement=cleaned))
         self._rewrites = []
+        if self._fixes is not None:
+            self._edits = self._fixes.overrule(self._edits, lost) or self._edits
 
     def _stop_at(self, stop: Stop) -> None:
-        if self.stop is None or _stop_order(stop) < _stop_order(self.stop):
+        if self.stop is None or stop_order(stop) < stop_order(self.stop):
             self.stop = stop
 
     def _trim(self) -> None:
@@ -356,10 +375,12 @@ class CheckGate:
         """Return the text that may be shown now; close the gate where nothing further may."""
         if self.closed:
             return ""
-        frontier = min((track.decided for track in self._tracks), default=self._length)
+        frontier: float = min((track.decided for track in self._tracks), default=self._length)
         if self._ended and not any(track.units for track in self._tracks):
             frontier = self._length
-        limit = min(frontier, self.stop.at) if self.stop else frontier
+        if self._follower is not None:
+            frontier = min(frontier, self._follower.decided)
+        limit = int(min(frontier, self.stop.at if self.stop else self._length))
         border = self._whole_sentences(limit) if self._sentences else limit
         until = self._outside_edits(border)
         text = self._let_out(until) if until > self._released else ""
@@ -372,7 +393,7 @@ class CheckGate:
             self.fail("held_too_much", f"most={self._most_held:g}")
         return text
 
-    def _is_last_word(self, frontier: int, stop: Stop) -> bool:
+    def _is_last_word(self, frontier: float, stop: Stop) -> bool:
         """Whether nothing that any check may still say could come before a stop, or at the same place."""
         if self._ended and frontier == self._length:
             return True
@@ -398,10 +419,11 @@ class CheckGate:
 
     def _outside_edits(self, limit: int) -> int:
         """Return the last place up to a limit that lies inside no edit."""
-        crossing = [edit for edit in self._edits + self._rewrites if edit.start < limit < edit.end]
+        edits = [*self._edits, *self._rewrites, *(self._fixes.removals if self._fixes else ())]
+        crossing = [edit for edit in edits if edit.start < limit < edit.end]
         while crossing:
             limit = min(edit.start for edit in crossing)
-            crossing = [edit for edit in self._edits + self._rewrites if edit.start < limit < edit.end]
+            crossing = [edit for edit in edits if edit.start < limit < edit.end]
         return limit
 
     def _let_out(self, until: int, *, last: bool = False) -> str:
@@ -418,13 +440,23 @@ class CheckGate:
         if self._label is not None:
             in_order = sorted(ready, key=lambda each: (each.start, each.end, each.check, each.replacement))
             ready = [self._labelled(edit, source, base) for edit in in_order]
-        merged = merge_edits(source, ready, policy=self._policy, base=base)
+        merged = self._merged(source, ready, base)
         self._applied += merged.applied
         self._conflicts += merged.conflicts
         self.offsets.extend(merged.offsets, -self._base, self._written)
         self._out.append(merged.text)
         self._written += len(merged.text)
         return merged.text
+
+    def _merged(self, source: str, edits: list[Edit], base: int) -> Merged:
+        """Merge edits; a fix that lost to another check's removal becomes a removal, too."""
+        merged = merge_edits(source, edits, policy=self._policy, base=base)
+        if self._fixes is not None:
+            mended = self._fixes.overrule(edits, [each.lost for each in merged.conflicts if each.lost.kind != "remove"])
+            self._fixes.forget(self._released)
+            if mended is not None:
+                return merge_edits(source, mended, policy=self._policy, base=base)
+        return merged
 
     def _labelled(self, edit: Edit, source: str, base: int) -> Edit:
         """Give a typed placeholder its number, where the conversation counts them."""
@@ -439,6 +471,11 @@ class CheckGate:
     def rest_before_stop(self) -> str:
         """The text before the stop that was not released: a continuation begins behind it."""
         return "".join(self._store)[: self.stop.at - self._released] if self.stop else ""
+
+    @property
+    def released(self) -> int:
+        """How far into what it reads everything was released."""
+        return self._released
 
     @property
     def shown(self) -> str:
@@ -456,7 +493,7 @@ class CheckGate:
         return CheckedText(
             text=self.shown,
             applied=tuple(moved(edit, back) for edit in self._applied),
-            conflicts=tuple(_moved_conflict(each, back) for each in self._conflicts),
+            conflicts=tuple(moved_conflict(each, back) for each in self._conflicts),
             failures=tuple(
                 dataclasses.replace(each, start=each.start + back, end=each.end + back)
                 for each in self._known_failures()
@@ -464,30 +501,3 @@ class CheckGate:
             ended_by=self._ended_by or ("" if self.closed else "left"),
             flags=("lone_surrogate",) if self._intake.lone_surrogates else (),
         )
-
-
-def _moved_conflict(conflict: Conflict, by: int) -> Conflict:
-    return Conflict(lost=moved(conflict.lost, by), won=moved(conflict.won, by), outcome=conflict.outcome)
-
-
-def _words(unit: Unit, text: str) -> list[Unit]:
-    """Return a unit of words as one unit for each word."""
-    places = [match.span() for match in _WORDS.finditer(text) if match[0]]
-    units = [Unit(unit.low + low, unit.low + high, unit.low + low, unit.low + high) for low, high in places]
-    return [*units[:-1], units[-1]._replace(final=unit.final)] if units else []
-
-
-def _is_own(start: int, unit: Unit) -> bool:
-    """Whether an edit belongs to a unit; one at its end belongs to the next, unless the window ends there too."""
-    return unit.start <= start < unit.end or start == unit.end == unit.high
-
-
-def _as_removal(edit: Edit) -> Edit:
-    put = edit.replacement if edit.kind == "remove" else REDACTED
-    return Edit(edit.start, edit.end, put, "remove", edit.check, edit.reason)
-
-
-def _stop_order(stop: Stop) -> tuple[int, int, int, str]:
-    """What comes first in the text; at one place a check that could not be asked, then whatever releases least."""
-    grave = _GRAVITY.index(stop.action) if stop.action in _GRAVITY else -1
-    return stop.at, grave, stop.failure.end, stop.failure.check

@@ -18,7 +18,8 @@ from director_ai.core.runtime.release import type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from director_ai.core.checks.gate import CheckGate, Stop
+    from director_ai.core.checks.gate import CheckGate
+    from director_ai.core.checks.rules import Stop
 
 __all__ = ["Ask", "CheckSession", "check_plan"]
 
@@ -27,7 +28,7 @@ Ask = tuple[Literal["open", "token", "check", "reask", "release"], tuple[Any, ..
 
     open    ()                  the token source, ready to be read
     token   ()                  the next token; StopIteration or StopAsyncIteration where there is none
-    check   (stage, calls)      an `Outcome` for each (number of the rule, text)
+    check   (stage, calls)      an `Outcome` for each (number of the rule, text), or (FOLLOWER, what it asks)
     reask   (prefix, failure)   another token source, that goes on from the prefix
     release (text,)             this may be shown
 """
@@ -44,6 +45,7 @@ class CheckSession:
         self._stages, self._most_reasks = stages, most_reasks
         self.gates = [make() for make in stages]
         self.reasks = 0
+        self._before = 0  # what was shown and is not in the context of the present gates
         self._earlier: list[CheckedText] = []
 
     @property
@@ -61,6 +63,11 @@ class CheckSession:
         return "".join(part.text for part in self._earlier) + self.gates[-1].shown + self._held
 
     @property
+    def seen(self) -> int:
+        """How far into what the last stage reads everything was released; behind a new beginning, into all of it."""
+        return self._before + self.gates[-1].released
+
+    @property
     def _held(self) -> str:
         return next((gate.rest_before_stop for gate in self.gates if gate.closed and gate.stop), "")
 
@@ -73,8 +80,9 @@ class CheckSession:
         held, stopped = self._held, next(at for at, gate in enumerate(self.gates) if gate.closed and gate.stop)
         self._earlier.append(self._present())
         self.reasks += 1
-        shown = "".join(part.text for part in self._earlier)[-_CONTEXT:]
-        self.gates = [make(context=shown) for make in self._stages]
+        shown = "".join(part.text for part in self._earlier)
+        self.gates = [make(context=shown[-_CONTEXT:], shown=len(shown)) for make in self._stages]
+        self._before = len(shown) - len(shown[-_CONTEXT:])
         self.gates[stopped].accept(held)
 
     def _present(self) -> CheckedText:
@@ -162,6 +170,7 @@ def _until_closed(session: CheckSession) -> Plan:
             yield from _through(session.gates)
             if any(gate.closed for gate in session.gates[1:]):
                 return
+        yield from _prepare(session.gates)
 
 
 def _through(gates: Sequence[CheckGate]) -> Plan:
@@ -180,6 +189,13 @@ def _through(gates: Sequence[CheckGate]) -> Plan:
                 gates[stage + 1].abandon()
             elif gate.closed:
                 gates[stage + 1].end()
+
+
+def _prepare(gates: Sequence[CheckGate]) -> Plan:
+    """Use the time until the next token: ask about text that seems to be complete."""
+    for stage, gate in enumerate(gates):
+        while calls := gate.ask_early():
+            gate.answer((yield "check", (stage, calls)))
 
 
 def _source_failed(gate: CheckGate, error: BaseException) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from director_ai.core.ranges import check_seconds
 from director_ai.errors import ConfigError, UnknownOption
@@ -24,6 +24,7 @@ __all__ = [
     "OnError",
     "OnFail",
     "Rule",
+    "Stop",
     "check_frontier",
     "check_name",
     "rule_of",
@@ -147,6 +148,14 @@ class Failure:
     is_error: bool = False
     detail: str = ""
     """Of a check that failed itself: the type of what it raised or answered, for whoever mends it."""
+
+
+class Stop(NamedTuple):
+    """Where a stream ends, and why."""
+
+    at: int
+    action: str
+    failure: Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

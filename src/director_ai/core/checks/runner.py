@@ -11,21 +11,24 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol
 
 from director_ai.core.checks.asking import AsyncAsker, SyncAsker
+from director_ai.core.checks.following import FOLLOWER
 from director_ai.core.checks.gate import MOST_HELD, CheckGate
 from director_ai.core.checks.plan import CheckSession, check_plan
 from director_ai.core.checks.rules import CheckedText, Failure, Rule, rule_of
 from director_ai.core.merge import MergePolicy
 from director_ai.core.ranges import check_count, check_seconds
-from director_ai.core.runtime.drive import AsyncCalls, SyncCalls, adrive, drive
+from director_ai.core.runtime.drive import CLOSING_SECONDS, AsyncCalls, SyncCalls, adrive, drive
 from director_ai.core.runtime.live import TokenSource
+from director_ai.core.runtime.read_ahead import AsyncReadAhead, ReadAhead
 from director_ai.errors import ConfigError, DirectorError, UnknownOption
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Sequence
 
     from director_ai.core.checks.answers import Outcome
+    from director_ai.core.checks.following import Follow
 
-__all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Piece"]
+__all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Continuation", "Following", "Piece"]
 
 Continuation = Callable[[str, Failure], Any]
 """From the text so far and what was found to the tokens that follow it."""
@@ -44,6 +47,19 @@ class Piece(NamedTuple):
     """Text that may be shown."""
 
     text: str
+
+
+class Following(NamedTuple):
+    """A check that follows one stream beside the others, and what carries out what it asks for."""
+
+    follow: Follow
+    perform: Callable[[Any], Outcome]
+    aperform: Callable[[Any], Awaitable[Outcome]]
+    slow: frozenset[str] = frozenset()
+    """Kinds of questions during which the stream is read on."""
+    read_ahead: int = 256
+    """Tokens."""
+    continuation: Continuation | None = None
 
 
 class Conversation(Protocol):
@@ -82,7 +98,7 @@ class Checks:
         if isinstance(priority, str):
             raise ConfigError("priority must be a list of names of checks, got one text")
         self._policy = MergePolicy(priority=tuple(priority))
-        self._stages = [stage for stage in (_rules(first), _rules(checks)) if stage] or [[]]
+        self._first, self._rules = _rules(first), _rules(checks)
         if continuation is not None and not callable(continuation):
             raise ConfigError(f"continuation must be callable or None, got a {type(continuation).__name__}")
         if continuation is None and any(rule.on_fail == "reask" for rule in self.rules):
@@ -94,17 +110,27 @@ class Checks:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """All of them, in the order in which they were given."""
-        return tuple(rule for stage in self._stages for rule in stage)
+        return (*self._first, *self._rules)
+
+    def _stages(self, following: Following | None) -> list[list[Rule]]:
+        """What a stream goes through; a follower belongs to the last of them."""
+        if following is not None:
+            return [self._first, self._rules] if self._first else [self._rules]
+        return [stage for stage in (self._first, self._rules) if stage] or [[]]
 
     # --- finished text ----------------------------------------------------------------------------------------
 
-    def run(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
+    def run(
+        self, text: str, *, conversation: Conversation | None = None, following: Following | None = None
+    ) -> CheckedText:
         """Check a finished text; the outcome is that of a stream of the same text."""
-        return self._finished(text, conversation, self._stages)
+        return self._finished(text, conversation, self._stages(following), following)
 
-    async def arun(self, text: str, *, conversation: Conversation | None = None) -> CheckedText:
+    async def arun(
+        self, text: str, *, conversation: Conversation | None = None, following: Following | None = None
+    ) -> CheckedText:
         """Return the same where checks are asynchronous."""
-        async with self._astart([_text(text)], conversation, most_held=inf) as stream:
+        async with self._astart([_text(text)], conversation, following, most_held=inf) as stream:
             async for _ in stream:
                 pass
         return _refrained(stream.result)
@@ -113,38 +139,61 @@ class Checks:
         """Run the checks one after another, each on what the one before it made of a finished text."""
         return self._finished(text, conversation, [[rule] for rule in self.rules] or [[]])
 
-    def _finished(self, text: str, conversation: Conversation | None, stages: list[list[Rule]]) -> CheckedText:
-        stream = self._start([_text(text)], conversation, stages, most_held=inf)
+    def _finished(
+        self,
+        text: str,
+        conversation: Conversation | None,
+        stages: list[list[Rule]],
+        following: Following | None = None,
+    ) -> CheckedText:
+        stream = self._start([_text(text)], conversation, stages, following, most_held=inf)
         for _ in stream:
             pass
         return _refrained(stream.result)
 
     # --- streams ----------------------------------------------------------------------------------------------
 
-    def stream(self, tokens: Iterable[str], *, conversation: Conversation | None = None) -> CheckedStream:
+    def stream(
+        self,
+        tokens: Iterable[str],
+        *,
+        conversation: Conversation | None = None,
+        following: Following | None = None,
+    ) -> CheckedStream:
         """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
-        return self._start(tokens, conversation, self._stages)
+        return self._start(tokens, conversation, self._stages(following), following)
 
     def astream(
-        self, tokens: AsyncIterable[str] | Iterable[str], *, conversation: Conversation | None = None
+        self,
+        tokens: AsyncIterable[str] | Iterable[str],
+        *,
+        conversation: Conversation | None = None,
+        following: Following | None = None,
     ) -> AsyncCheckedStream:
         """Yield the same of an asynchronous stream; tokens and checks may be either."""
         if not isinstance(tokens, AsyncIterable | Iterable):
             raise ConfigError(f"tokens must be an iterable of strings, got a {type(tokens).__name__}")
-        return self._astart(tokens, conversation)
+        return self._astart(tokens, conversation, following)
 
     def _astart(
-        self, tokens: Any, conversation: Conversation | None, *, most_held: float = MOST_HELD
+        self,
+        tokens: Any,
+        conversation: Conversation | None,
+        following: Following | None,
+        *,
+        most_held: float = MOST_HELD,
     ) -> AsyncCheckedStream:
-        session = self._session(conversation, self._stages, most_held)
+        stages = self._stages(following)
+        session = self._session(conversation, stages, most_held, following)
         source = TokenSource(tokens)
-        return AsyncCheckedStream(session, self._arun(session, source, self._stages), source)
+        return AsyncCheckedStream(session, self._arun(session, source, stages, following), source)
 
     def _start(
         self,
         tokens: Iterable[str],
         conversation: Conversation | None,
         stages: list[list[Rule]],
+        following: Following | None = None,
         *,
         most_held: float = MOST_HELD,
     ) -> CheckedStream:
@@ -153,53 +202,84 @@ class Checks:
                 f"tokens must be an iterable of strings, got a {type(tokens).__name__}; "
                 "give an asynchronous stream to astream()"
             )
-        session = self._session(conversation, stages, most_held)
+        session = self._session(conversation, stages, most_held, following)
         source = TokenSource(tokens)
-        return CheckedStream(session, self._run(session, source, stages), source)
+        return CheckedStream(session, self._run(session, source, stages, following), source)
 
-    def _session(self, conversation: Conversation | None, stages: list[list[Rule]], most_held: float) -> CheckSession:
+    def _session(
+        self,
+        conversation: Conversation | None,
+        stages: list[list[Rule]],
+        most_held: float,
+        following: Following | None,
+    ) -> CheckSession:
         label = None if conversation is None else getattr(conversation, "label", conversation)
         if label is not None and not callable(label):
             raise ConfigError(f"conversation must be a Conversation, got a {type(conversation).__name__}")
         makers = [
             functools.partial(CheckGate, rules, self._policy, label=label, most_held=most_held) for rules in stages
         ]
+        if following is not None:
+            makers[-1] = functools.partial(makers[-1], follow=following.follow)
         return CheckSession(makers, self._most_reasks)
 
-    def _run(self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]) -> Generator[Piece]:
+    def _run(
+        self, session: CheckSession, source: TokenSource, stages: list[list[Rule]], following: Following | None
+    ) -> Generator[Piece]:
         calls = SyncCalls(each=self._timeout, total=None, clock=time.monotonic)
-        asked = [SyncAsker(rules) for rules in stages]
+        asked = [SyncAsker(rules, following.perform if following else None) for rules in stages]
+        ahead: ReadAhead | None = None
 
         def open_source(tokens: Any) -> None:
+            nonlocal ahead
             source.opened = iter(tokens)
             actions["token"] = calls.bind("token", source.opened.__next__)
+            if following is not None and following.slow:
+                actions["token"] = ahead = ReadAhead(actions["token"], following.read_ahead)
+
+        def close() -> None:
+            if ahead is not None:
+                ahead.settle(CLOSING_SECONDS)
+            calls.close(source.take)
 
         def reask(prefix: str, failure: Failure) -> None:
-            assert self._continuation is not None  # noqa: S101 - refused at construction
-            calls.close(source.take)
-            source.tokens = self._continuation(prefix, failure)
+            close()
+            source.tokens = self._continue(following)(prefix, failure)
             open_source(source.tokens)
+
+        def check(stage: int, wanted: list[tuple[int, Any]]) -> list[Outcome]:
+            if ahead is not None and following is not None and _is_slow(wanted, following):
+                with ahead.meanwhile():
+                    return asked[stage](wanted)
+            return asked[stage](wanted)
 
         actions: dict[str, Callable[..., Any]] = {
             "open": calls.bind("token", lambda: open_source(source.tokens)),
-            "check": lambda stage, wanted: asked[stage](wanted),
+            "check": check,
             "reask": reask,
         }
         try:
             yield from drive(check_plan(session), actions, _pieces)  # type: ignore[arg-type,misc]  # pieces, not tokens
         finally:
-            calls.close(source.take)
+            close()
             for each in asked:
                 each.leave()
         _raise_if_asked(session)
 
+    def _continue(self, following: Following | None) -> Continuation:
+        chosen = (following.continuation if following else None) or self._continuation
+        assert chosen is not None  # noqa: S101 - who asks again without one is refused at construction
+        return chosen
+
     async def _arun(
-        self, session: CheckSession, source: TokenSource, stages: list[list[Rule]]
+        self, session: CheckSession, source: TokenSource, stages: list[list[Rule]], following: Following | None
     ) -> AsyncGenerator[Piece]:
         calls = AsyncCalls(each=self._timeout, total=None, clock=time.monotonic)
-        asked = [AsyncAsker(rules) for rules in stages]
+        asked = [AsyncAsker(rules, following.aperform if following else None) for rules in stages]
+        ahead: AsyncReadAhead | None = None
 
         async def open_source() -> None:
+            nonlocal ahead
             tokens = source.tokens
             if isinstance(tokens, AsyncIterable):
                 source.opened = aiter(tokens)
@@ -208,16 +288,21 @@ class Checks:
                 await calls.bind("token", source.open, awaitable=False, answers=False)()
                 step = calls.bind("token", functools.partial(next, source.opened, _END), awaitable=False, answers=False)
                 actions["token"] = functools.partial(_pull, step)
+            if following is not None and following.slow:
+                actions["token"] = ahead = AsyncReadAhead(actions["token"], following.read_ahead)
 
         async def reask(prefix: str, failure: Failure) -> None:
-            assert self._continuation is not None  # noqa: S101 - refused at construction
             taken = source.take()
             await calls.close(lambda: taken, awaits=isinstance(taken, AsyncIterable))
-            tokens = self._continuation(prefix, failure)
+            go_on = self._continue(following)
+            tokens = getattr(go_on, "acall", go_on)(prefix, failure)
             source.tokens = await tokens if inspect.isawaitable(tokens) else tokens
             await open_source()
 
-        async def check(stage: int, wanted: list[tuple[int, str]]) -> list[Outcome]:
+        async def check(stage: int, wanted: list[tuple[int, Any]]) -> list[Outcome]:
+            if ahead is not None and following is not None and _is_slow(wanted, following):
+                async with ahead.meanwhile():
+                    return await asked[stage](wanted)
             return await asked[stage](wanted)
 
         actions: dict[str, Callable[..., Awaitable[Any]]] = {"open": open_source, "check": check, "reask": reask}
@@ -243,6 +328,11 @@ class CheckedStream:
     def result(self) -> CheckedText:
         """What came of it so far; complete once the pieces are exhausted."""
         return self._session.result()
+
+    @property
+    def seen(self) -> int:
+        """How far into the text everything was released."""
+        return self._session.seen
 
     def __iter__(self) -> Iterator[Piece]:
         return self._pieces
@@ -273,6 +363,11 @@ class AsyncCheckedStream:
         """What came of it so far; complete once the pieces are exhausted."""
         return self._session.result()
 
+    @property
+    def seen(self) -> int:
+        """How far into the text everything was released."""
+        return self._session.seen
+
     def __aiter__(self) -> AsyncIterator[Piece]:
         return self._pieces
 
@@ -301,6 +396,10 @@ async def _pull(step: Callable[[], Awaitable[Any]]) -> Any:
     if token is _END:
         raise StopAsyncIteration
     return token
+
+
+def _is_slow(wanted: Sequence[tuple[int, Any]], following: Following) -> bool:
+    return any(number == FOLLOWER and ask[0] in following.slow for number, ask in wanted)
 
 
 def _pieces(text: str) -> Iterable[Piece]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.segment import Clause
 
-__all__ = ["Ask", "Circumstances", "Judgement", "judge_clauses", "read_chunks"]
+__all__ = ["Ask", "Circumstances", "Judgement", "judge_clauses", "read_chunks", "remember", "without_model"]
 
 Ask = tuple[Literal["evidence", "predict"], tuple[Any, ...]]
 """What is wanted, and what it takes.
@@ -78,8 +78,7 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
         else:
             verdicts.append(_kept(clause, claim))
         if claim.role in {"claim", "question"}:  # "Shall we? That costs 15 EUR." is about what was asked
-            said.append(claim.text)
-            del said[:-REMEMBERED]
+            remember(said, claim.text)
     waiting = [each for each in verdicts if isinstance(each, _Open)]
     opinions: list[list[Opinion]] | None = None
     if circumstances.use_model and waiting:
@@ -92,6 +91,26 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
         weighed = yield from _in_parts(waiting, weighed, circumstances)
     ready = iter(weighed)
     return [next(ready) if isinstance(each, _Open) else each for each in verdicts]
+
+
+def without_model(clauses: Sequence[Clause]) -> Judgement:
+    """Return verdicts where the model is required and cannot be used: whatever states something was not judged."""
+    verdicts = []
+    for clause in clauses:
+        claim = read_claim(clause.text, kind=clause.kind)
+        is_claim = claim.role == "claim"
+        verdicts.append(
+            _failed(_Open(clause, claim, (), []), "model_unavailable") if is_claim else _kept(clause, claim)
+        )
+    return verdicts
+    yield  # a plan without questions
+
+
+def remember(said: list[str], claim: str) -> None:
+    """Add to what was said what may say what the next clause is about."""
+    if claim:
+        said.append(claim)
+        del said[:-REMEMBERED]
 
 
 def _in_parts(
@@ -202,6 +221,7 @@ def _kept(clause: Clause, claim: Claim) -> ClauseVerdict:
         verdict="not_a_claim",
         reason="not_a_claim",
         coherence=1.0,
+        claim=claim.text if claim.role == "question" else "",
     )
 
 

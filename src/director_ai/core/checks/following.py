@@ -1,0 +1,124 @@
+"""A check that follows a stream: it cuts the text itself, asks about it step by step, and remembers what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from director_ai.core.checks.answers import Outcome
+    from director_ai.core.checks.rules import Stop
+    from director_ai.core.merge import Edit
+
+__all__ = ["FOLLOWER", "Fix", "Fixes", "Follow", "Follower"]
+
+FOLLOWER: Final = -1
+"""Stands for the follower where the rules of a stage have their numbers."""
+
+
+class Fix(NamedTuple):
+    """What a follower wants in place of a stretch of text that must not be shown as it is."""
+
+    edits: tuple[Edit, ...]
+    removal: Edit
+    """Of the whole stretch, where its edits cannot come about as they were wanted."""
+
+
+class Follower(Protocol):
+    """One of them follows one stream. Places count from the beginning of what its gate reads."""
+
+    @property
+    def name(self) -> str:
+        """Stands in its edits."""
+        ...
+
+    @property
+    def decided(self) -> float:
+        """All before this place was judged."""
+        ...
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is something to ask about."""
+        ...
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where the stream is to end."""
+        ...
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the stream."""
+        ...
+
+    def finish(self) -> None:
+        """The stream is at its end."""
+        ...
+
+    def ask(self) -> Any:
+        """Return what it wants to know now, or None."""
+        ...
+
+    def ask_early(self) -> Any:
+        """Return what it wants to know about text that seems to be complete, or None: prepared work, no decision."""
+        ...
+
+    def answer(self, outcome: Outcome) -> None:
+        """Take the answer to what it asked last."""
+        ...
+
+    def take_fixes(self) -> list[Fix]:
+        """Return what is to be changed, once."""
+        ...
+
+    def overrule(self, removal: Edit) -> None:
+        """A fix could not come about; its stretch is removed."""
+        ...
+
+
+Follow = Callable[[str, int], Follower]
+"""From the text that was shown last, and how much was shown in all, to a follower of what comes behind it."""
+
+
+class Fixes:
+    """The fixes of a follower whose text was not released yet."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._open: list[Fix] = []
+
+    def add(self, fix: Fix) -> None:
+        """Take another one."""
+        self._open.append(fix)
+
+    @property
+    def removals(self) -> list[Edit]:
+        """The stretches that are to be changed, each as a whole."""
+        return [fix.removal for fix in self._open]
+
+    def forget(self, before: int) -> None:
+        """Let go of what was released."""
+        self._open = [fix for fix in self._open if fix.removal.start >= before]
+
+    def overrule(self, edits: list[Edit], lost: Iterable[Edit]) -> list[Edit] | None:
+        """Return edits in which each fix that lost one of its own is a removal instead: half a fix is none.
+
+        None where no fix did.
+        """
+        own = [edit for edit in lost if edit.check == self._follower.name]
+        broken = [fix for fix in self._open if any(_is_within(edit, fix.removal) for edit in own)]
+        if not broken:
+            return None
+        self._open = [fix for fix in self._open if fix not in broken]
+        for fix in broken:
+            self._follower.overrule(fix.removal)
+        removals = [fix.removal for fix in broken]
+        return [
+            edit
+            for edit in edits
+            if edit.check != self._follower.name or not any(_is_within(edit, removal) for removal in removals)
+        ] + removals
+
+
+def _is_within(edit: Edit, other: Edit) -> bool:
+    return other.start <= edit.start and edit.end <= other.end

@@ -1,0 +1,72 @@
+"""One rule on its way through a stream: what it waits to be asked, how far it has decided, what its finds mean."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from director_ai.core.checks.units import Unit, cutter_for
+from director_ai.core.merge import Conflict, Edit, moved
+
+if TYPE_CHECKING:
+    from director_ai.core.checks.rules import Rule, Stop
+
+__all__ = ["MOST_ASKS", "REDACTED", "Call", "Track", "as_removal", "is_own", "moved_conflict", "stop_order", "words_of"]
+
+REDACTED: Final = "[REDACTED]"
+MOST_ASKS: Final = 512
+_GRAVITY: Final = ("refrain", "exception", "halt", "reask")
+_WORDS = re.compile(r"\S*\s*")
+
+
+class Track:
+    """One rule on its way through one stream."""
+
+    __slots__ = ("at_once", "covered", "cutter", "decided", "joins", "number", "rule", "units")
+
+    def __init__(self, number: int, rule: Rule) -> None:
+        self.number, self.rule = number, rule
+        self.joins = rule.check.frontier == "word"  # it may be asked about any number of words at once
+        self.cutter = cutter_for(rule.check.frontier)
+        self.units: deque[Unit] = deque()
+        self.decided = 0
+        self.covered = 0  # how far its edits reach
+        self.at_once = MOST_ASKS  # units; one whose answer needs more text makes the others' in vain
+
+
+class Call(NamedTuple):
+    """A question that waits for its answer: about a unit of a track, or about what an edit would put in its place."""
+
+    track: Track
+    text: str
+    unit: Unit | None
+    rewrite: int = -1
+    """Which of the rewrites under examination."""
+
+
+def moved_conflict(conflict: Conflict, by: int) -> Conflict:
+    return Conflict(lost=moved(conflict.lost, by), won=moved(conflict.won, by), outcome=conflict.outcome)
+
+
+def words_of(unit: Unit, text: str) -> list[Unit]:
+    """Return a unit of words as one unit for each word."""
+    places = [match.span() for match in _WORDS.finditer(text) if match[0]]
+    units = [Unit(unit.low + low, unit.low + high, unit.low + low, unit.low + high) for low, high in places]
+    return [*units[:-1], units[-1]._replace(final=unit.final)] if units else []
+
+
+def is_own(start: int, unit: Unit) -> bool:
+    """Whether an edit belongs to a unit; one at its end belongs to the next, unless the window ends there too."""
+    return unit.start <= start < unit.end or start == unit.end == unit.high
+
+
+def as_removal(edit: Edit) -> Edit:
+    put = edit.replacement if edit.kind == "remove" else REDACTED
+    return Edit(edit.start, edit.end, put, "remove", edit.check, edit.reason)
+
+
+def stop_order(stop: Stop) -> tuple[int, int, int, str]:
+    """What comes first in the text; at one place a check that could not be asked, then whatever releases least."""
+    grave = _GRAVITY.index(stop.action) if stop.action in _GRAVITY else -1
+    return stop.at, grave, stop.failure.end, stop.failure.check

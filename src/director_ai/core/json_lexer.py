@@ -1,0 +1,299 @@
+"""Reads JSON as it is streamed and hands out its string values, decoded, with the place of every character.
+
+Text that was handed out is not kept. Two short things wait: an escape that may go on in the next piece, and a figure or
+a word (`30`, `true`), of which the next sign must say whether it was JSON or the beginning of a sentence.
+
+Strings are read with patience: control characters, and escapes that JSON does not know, stand for themselves. Elsewhere
+the first sign that JSON does not allow, with the figure or word just before it, and all that follows is prose. Several
+values may follow one another.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["MOST_DOUBT", "MOST_KEY", "JsonEvent", "JsonLexer", "Prose", "StringClosed", "StringOpened", "StringText"]
+
+MOST_KEY: Final = 200
+"""Only so much of a key is kept: longer ones name nothing."""
+MOST_DOUBT: Final = 400
+"""A longer number is prose, and white space after a number that is longer than this settles it."""
+_SLICE: Final = 65_536
+"""A huge token is read in such pieces, so that what is noted of it stays small."""
+
+
+class StringOpened(NamedTuple):
+    """A string begins that is a value."""
+
+    place: int
+    """Of its first character, after the quote."""
+    key: str
+    """The nearest key above it."""
+
+
+class StringText(NamedTuple):
+    """More of the open string."""
+
+    text: str
+    jumps: list[tuple[int, int]]
+    """After each escape that was longer than what it stands for: an index in the text, and its place in the stream."""
+
+
+class StringClosed(NamedTuple):
+    """The open string is complete."""
+
+
+class Prose(NamedTuple):
+    """Text that is not JSON; all that follows is of this kind, too."""
+
+    text: str
+    place: int
+
+
+JsonEvent: TypeAlias = StringOpened | StringText | StringClosed | Prose
+_Step: TypeAlias = tuple[int, JsonEvent | None]
+_State = Literal["value", "first_value", "key", "first_key", "colon", "next", "string", "key_string", "scalar", "prose"]
+
+_BLANK: Final = frozenset(" \t\r\n")
+_AFTER_SCALAR: Final = _BLANK | frozenset(",]}")
+_CLOSER: Final = {"[": "]", "{": "}"}
+_LITERALS: Final = ("true", "false", "null")
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_OPEN_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]*+)?)?")
+
+_SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_HEX = "[0-9a-fA-F]"
+_HIGH = f"[dD][89abAB]{_HEX}{{2}}"
+_PLAIN = re.compile(r'[^"\\]++')
+_PAIR = re.compile(rf"\\u({_HIGH})\\u([dD][c-fC-F]{_HEX}{{2}})")
+_CODE = re.compile(rf"\\u({_HEX}{{4}})")
+_OPEN_ESCAPE = re.compile(
+    # Where it is the first half of a pair, the second is part of it.
+    rf"\\(?:u(?:{_HEX}{{0,3}}|{_HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F]{_HEX}?)?)?)?)?))?\Z"
+)
+
+
+class JsonLexer:
+    """The state of one stream."""
+
+    def __init__(self) -> None:
+        self._state: _State = "value"
+        self._brackets: list[str] = []
+        self._keys: list[str] = []  # for each open bracket, the key that a string in it would stand under
+        self._key = ""  # the open key
+        self._seen = 0
+        self._base = 0  # place of the first character of the piece being read
+        self._carry = ""  # an open escape: at most eleven characters, read again with the next piece
+        self._doubt = ""  # figures and words not yet known to be JSON, and the white space after them
+        self._scalar_at = 0  # where in the doubt the last of them begins
+        self._final = False
+
+    @property
+    def settled(self) -> int:
+        """Outside of a string: all before this place is JSON and no value string."""
+        return self._seen - len(self._doubt)
+
+    def feed(self, text: str) -> Iterator[JsonEvent]:
+        """Read on; the cost depends on the length of the text alone."""
+        for at in range(0, len(text), _SLICE):
+            yield from self._read(text[at : at + _SLICE])
+
+    def finish(self) -> Iterator[JsonEvent]:
+        """The stream is at its end: an escape that was open stands for itself."""
+        self._final = True
+        yield from self._read("")
+        self._doubt = ""
+
+    def _read(self, piece: str) -> Iterator[JsonEvent]:
+        text = self._carry + piece
+        self._base = self._seen - len(self._carry)
+        self._seen += len(piece)
+        self._carry = ""
+        at, end = 0, len(text)
+        while at < end:
+            at, event = _READERS[self._state](self, text, at)
+            if event is not None:
+                yield event
+
+    # Each reader takes the piece and an index in it, and returns the index it reached and what it found.
+
+    def _read_value(self, text: str, at: int) -> _Step:
+        sign = text[at]
+        if sign in _BLANK:
+            return self._skip_space(text, at)
+        if sign in _CLOSER:
+            self._doubt = ""
+            self._keys.append(self._keys[-1] if self._keys else "")
+            self._brackets.append(sign)
+            self._state = "first_key" if sign == "{" else "first_value"
+            return at + 1, None
+        if sign == "]" and self._state == "first_value":
+            return self._close(at)
+        if sign == '"':
+            self._doubt = ""
+            self._state = "string"
+            return at + 1, StringOpened(self._base + at + 1, self._keys[-1] if self._keys else "")
+        if sign in "-0123456789tfn":
+            if len(self._doubt) > MOST_DOUBT:
+                self._doubt = ""
+            self._scalar_at = len(self._doubt)
+            self._state = "scalar"
+            return self._read_scalar(text, at)
+        return self._break(text, at)
+
+    def _read_scalar(self, text: str, at: int) -> _Step:
+        found = _SCALAR.match(text, at)
+        end = found.end() if found else at
+        scalar = self._doubt[self._scalar_at :] + text[at:end]
+        if not _may_be_scalar(scalar):
+            return self._break(text, at)
+        if end < len(text):
+            if text[end] not in _AFTER_SCALAR or not _is_scalar(scalar):
+                return self._break(text, at)
+            self._complete()
+        self._doubt += text[at:end]
+        return end, None
+
+    def _read_key(self, text: str, at: int) -> _Step:
+        sign = text[at]
+        if sign in _BLANK:
+            return self._skip_space(text, at)
+        if sign == '"':
+            self._key, self._state = "", "key_string"
+            return at + 1, None
+        if sign == "}" and self._state == "first_key":
+            return self._close(at)
+        return self._break(text, at)
+
+    def _read_colon(self, text: str, at: int) -> _Step:
+        if text[at] in _BLANK:
+            return self._skip_space(text, at)
+        if text[at] != ":":
+            return self._break(text, at)
+        self._state = "value"
+        return at + 1, None
+
+    def _read_next(self, text: str, at: int) -> _Step:
+        sign = text[at]
+        if sign in _BLANK:
+            return self._skip_space(text, at)
+        bracket = self._brackets[-1]
+        if sign == _CLOSER[bracket]:
+            return self._close(at)
+        if sign != ",":
+            return self._break(text, at)
+        self._doubt = ""
+        self._state = "key" if bracket == "{" else "value"
+        return at + 1, None
+
+    def _read_string(self, text: str, at: int) -> _Step:
+        if text[at] == '"':
+            self._complete()
+            return at + 1, StringClosed()
+        at, found = self._decode(text, at)
+        return at, found if found.text else None
+
+    def _read_key_string(self, text: str, at: int) -> _Step:
+        if text[at] == '"':
+            self._keys[-1] = self._key
+            self._state = "colon"
+            return at + 1, None
+        at, found = self._decode(text, at)
+        self._key = (self._key + found.text)[:MOST_KEY]
+        return at, None
+
+    def _read_prose(self, text: str, at: int) -> _Step:
+        return len(text), Prose(text[at:], self._base + at)
+
+    def _skip_space(self, text: str, at: int) -> _Step:
+        found = _SPACE.match(text, at)
+        end = found.end() if found else at
+        if self._doubt:
+            self._doubt += text[at:end]
+            if len(self._doubt) > MOST_DOUBT:
+                self._doubt = ""
+        return end, None
+
+    def _close(self, at: int) -> _Step:
+        self._doubt = ""
+        self._brackets.pop()
+        self._keys.pop()
+        self._complete()
+        return at + 1, None
+
+    def _complete(self) -> None:
+        self._state = "next" if self._brackets else "value"
+
+    def _break(self, text: str, at: int) -> _Step:
+        doubt, self._doubt = self._doubt, ""
+        self._state = "prose"
+        return len(text), Prose(doubt + text[at:], self._base + at - len(doubt))
+
+    def _decode(self, text: str, at: int) -> tuple[int, StringText]:
+        """Read on in a string, up to its closing quote or the end of the piece."""
+        parts: list[str] = []
+        jumps: list[tuple[int, int]] = []
+        length, end = 0, len(text)
+        while at < end and text[at] != '"':
+            plain = _PLAIN.match(text, at)
+            if plain is not None:
+                parts.append(plain[0])
+                length += plain.end() - at
+                at = plain.end()
+                continue
+            if not self._final and _OPEN_ESCAPE.match(text, at):
+                self._carry, at = text[at:], end
+                break
+            char, width = _read_escape(text, at)
+            parts.append(char)
+            length, at = length + 1, at + width
+            if width > 1:
+                jumps.append((length, self._base + at))
+        return at, StringText("".join(parts), jumps)
+
+
+def _read_escape(text: str, at: int) -> tuple[str, int]:
+    """Return what the escape here stands for and how long it is; one that JSON does not know is a plain backslash."""
+    simple = _SIMPLE.get(text[at + 1 : at + 2])
+    if simple is not None:
+        return simple, 2
+    pair = _PAIR.match(text, at)
+    if pair is not None:
+        high, low = int(pair[1], 16), int(pair[2], 16)
+        return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 12
+    code = _CODE.match(text, at)
+    if code is None:
+        return "\\", 1
+    char = chr(int(code[1], 16))
+    return "\ufffd" if "\ud800" <= char <= "\udfff" else char, 6
+
+
+def _is_scalar(text: str) -> bool:
+    return text in _LITERALS or _NUMBER.fullmatch(text) is not None
+
+
+def _may_be_scalar(text: str) -> bool:
+    """Whether a number or a literal can begin like this."""
+    if len(text) > MOST_DOUBT:
+        return False
+    return _OPEN_NUMBER.fullmatch(text) is not None or any(literal.startswith(text) for literal in _LITERALS)
+
+
+_READERS: dict[_State, Callable[[JsonLexer, str, int], _Step]] = {
+    "value": JsonLexer._read_value,
+    "first_value": JsonLexer._read_value,
+    "key": JsonLexer._read_key,
+    "first_key": JsonLexer._read_key,
+    "colon": JsonLexer._read_colon,
+    "next": JsonLexer._read_next,
+    "string": JsonLexer._read_string,
+    "key_string": JsonLexer._read_key_string,
+    "scalar": JsonLexer._read_scalar,
+    "prose": JsonLexer._read_prose,
+}

@@ -1,0 +1,331 @@
+"""Follows one stream clause by clause: what waits to be judged, what was decided, and what is to be changed."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from director_ai.core.borders import abbreviation
+from director_ai.core.checks.following import Fix
+from director_ai.core.checks.rules import Failure, Stop
+from director_ai.core.merge import Edit, edits_between
+from director_ai.core.repair.plan import repair_clauses
+from director_ai.core.repair.record import ClauseAction, event_of, halt_event
+from director_ai.core.scoring.judging import remember
+from director_ai.core.segment import Clause
+from director_ai.core.types import HaltEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from director_ai.core.checks.answers import Outcome
+    from director_ai.core.clause_source import ClauseSource, PlacedClause
+    from director_ai.core.repair.plan import Fate, Plan, Tools
+    from director_ai.core.safety_event import SafetyEvent
+    from director_ai.core.scoring.coherence import ClauseVerdict
+
+__all__ = ["NAME", "REDACTED_CLAUSE", "RedactionCap", "RepairFollower", "RepairRecord"]
+
+NAME: Final = "repair"
+REDACTED_CLAUSE: Final = "[redacted: not supported]"
+_AT_ONCE: Final = 32
+_TRIES: Final = 2
+"""How often an open clause is judged early: what only looks complete must not be paid for many times."""
+_MOSTLY: Final = 0.7
+_SEEMS_COMPLETE = re.compile(r"(\S*)[.!?]\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactionCap:
+    """How much may be redacted before the stream halts instead of showing a ruin."""
+
+    count: int | None = None
+    share: float | None = None
+    """Of the clauses that were judged."""
+    after: int = 8
+    """Clauses that must have been judged before any of it counts."""
+
+    def is_exceeded(self, redacted: int, judged: int) -> bool:
+        """Whether so many redactions are too many."""
+        if judged < self.after:
+            return False
+        return (self.count is not None and redacted > self.count) or (
+            self.share is not None and redacted > self.share * judged
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class RepairRecord:
+    """What is known of one stream, across the places where it was resumed."""
+
+    threshold: float
+    tenant_id: str = ""
+    request_id: str = ""
+    placeholder: str = REDACTED_CLAUSE
+    cap: RedactionCap = field(default_factory=RedactionCap)
+    continuations: int = 0
+    """How often generation may still be resumed behind a rewrite."""
+    early: bool = True
+    clock: Callable[[], float]
+    said: list[str] = field(default_factory=list)
+    actions: list[ClauseAction] = field(default_factory=list)
+    events: list[SafetyEvent | None] = field(default_factory=list)
+    """For each of the actions."""
+    judged: int = 0
+    redacted: int = 0
+    arrived: list[float] = field(default_factory=list)
+    """When each of them was known to be complete."""
+    halt_evidence: HaltEvidence | None = None
+    halt_event: SafetyEvent | None = None
+
+    def add(self, action: ClauseAction, arrived: float) -> None:
+        """Record what becomes of the next clause."""
+        self.events.append(self._event(action, len(self.actions)) if action.changed else None)
+        self.actions.append(action)
+        self.arrived.append(arrived)
+
+    def overrule(self, start: int, placeholder: str) -> None:
+        """Record that a clause is redacted rather than rewritten."""
+        place = bisect.bisect_left(self.actions, start, key=lambda action: action.start)
+        action = self.actions[place]
+        self.actions[place] = dataclasses.replace(
+            action,
+            action="redact",
+            text=placeholder + action.clause[len(action.clause.rstrip()) :],
+            detail="unsafe_rewrite",
+            rewritten_support=None,
+        )
+        self.events[place] = self._event(self.actions[place], place)
+
+    def _event(self, action: ClauseAction, index: int) -> SafetyEvent:
+        return event_of(
+            action, threshold=self.threshold, index=index, request_id=self.request_id, tenant_id=self.tenant_id
+        )
+
+    def halt(self, reason: str, action: ClauseAction) -> None:
+        """Record that the stream ends before a clause."""
+        ids = {"request_id": self.request_id, "tenant_id": self.tenant_id}
+        self.halt_event = halt_event(reason, action, threshold=self.threshold, **ids)
+        self.halt_evidence = HaltEvidence(
+            reason, action.support or 0.0, list(action.evidence), suggested_action="review the answer"
+        )
+
+
+class RepairFollower:
+    """One stream, from the place where it begins or was resumed."""
+
+    name = NAME
+
+    def __init__(self, source: ClauseSource, tools: Tools, record: RepairRecord, context: str, shown: int) -> None:
+        self._source, self._tools, self._record = source, tools, record
+        self._base = len(context)
+        self._offset = shown - len(context)  # of the gate's places in all that was shown
+        self._ready: deque[tuple[PlacedClause, float]] = deque()
+        self._batch: list[tuple[PlacedClause, float]] = []
+        self._plan: Plan[Any] | None = None
+        self._asked: Any = None
+        self._since = 0.0
+        self._is_early = False
+        self._prepared: tuple[str, ClauseVerdict, float] | None = None
+        self._fixes: list[Fix] = []
+        self._tried: list[str] = []  # open texts that were judged early
+        self.stop: Stop | None = None
+        self._take(source.feed(context) if context else [])
+
+    # --- what the gate puts in --------------------------------------------------------------------------------
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the stream."""
+        self._take(self._source.feed(text))
+
+    def finish(self) -> None:
+        """The stream is at its end."""
+        self._take(self._source.finish())
+
+    def _take(self, clauses: Sequence[PlacedClause]) -> None:
+        if clauses:
+            now = self._record.clock()
+            words_end = [clause.place(len(clause.text.rstrip())) for clause in clauses]
+            fresh = [clause for clause, end in zip(clauses, words_end, strict=True) if end > self._base]
+            self._ready.extend((clause, now) for clause in fresh)
+
+    # --- what the gate reads ----------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is something to ask about."""
+        return self.stop is None and bool(self._ready or self._batch)
+
+    @property
+    def decided(self) -> float:
+        """All before this place was judged; behind a stop there is nothing left to say."""
+        if self.stop is not None:
+            return inf
+        waiting = self._batch or self._ready
+        return min(waiting[0][0].start if waiting else inf, self._source.settled)
+
+    # --- asking -----------------------------------------------------------------------------------------------
+
+    def ask(self) -> Any:
+        """Return what it wants to know about the clauses that are complete."""
+        while self._plan is None and self.pending:
+            self._begin()
+        return self._asked
+
+    def ask_early(self) -> Any:
+        """Return what it wants to know about an open clause that seems to be complete."""
+        if self._plan is None:
+            held = self._source.held.strip()
+            if (
+                not self._record.early
+                or self.pending
+                or self.stop
+                or len(self._tried) >= _TRIES
+                or held in self._tried
+                or not _is_over(held)
+            ):
+                return None
+            self._tried.append(held)
+            self._is_early = True
+            clause = Clause(text=held, start=self._source.settled, kind="prose", ends_sentence=True)
+            self._start(self._tools.judge([clause], list(self._record.said)))
+        return self._asked
+
+    def _begin(self) -> None:
+        while self._ready and len(self._batch) < _AT_ONCE:
+            self._batch.append(self._ready.popleft())
+        self._is_early = False
+        clauses = [clause for clause, _ in self._batch]
+        prepared, spent = self._verdict_prepared_for(clauses[0])
+        self._tried = []
+        self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared))
+        self._since -= spent
+
+    def _verdict_prepared_for(self, clause: PlacedClause) -> tuple[ClauseVerdict | None, float]:
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or clause.kind != "prose" or clause.label or clause.text.strip() != prepared[0]:
+            return None, 0.0
+        return dataclasses.replace(prepared[1], clause=clause.text, start=clause.start), prepared[2]
+
+    def _start(self, plan: Plan[Any]) -> None:
+        self._plan, self._since = plan, self._record.clock()
+        self._advance(lambda: next(plan))
+
+    def answer(self, outcome: Outcome) -> None:
+        """Take the answer to what was asked last."""
+        plan = self._plan
+        assert plan is not None  # noqa: S101 - it asked
+        answered, value = outcome
+        self._advance(lambda: plan.send(value) if answered else plan.throw(value))
+
+    def take_fixes(self) -> list[Fix]:
+        """Return what is to be changed, once."""
+        fixes, self._fixes = self._fixes, []
+        return fixes
+
+    def overrule(self, removal: Edit) -> None:
+        """A rewrite could not come about beside what other checks removed, or was not safe itself."""
+        self._record.overrule(removal.start + self._offset, removal.replacement)
+
+    def _advance(self, step: Callable[[], Any]) -> None:
+        """Go on with the plan to its next question, or decide by what it came to."""
+        try:
+            self._asked = step()
+        except StopIteration as end:
+            self._plan, self._asked = None, None
+            if self._is_early:
+                self._prepared = self._tried[-1], end.value[0], self._record.clock() - self._since
+            else:
+                self._decide(end.value)
+
+    # --- deciding ---------------------------------------------------------------------------------------------
+
+    def _decide(self, fates: Sequence[Fate]) -> None:
+        batch, self._batch = self._batch, []
+        spent = (self._record.clock() - self._since) / len(fates)
+        for fate, (clause, arrived) in zip(fates, batch, strict=True):
+            action = self._action(fate, spent)
+            self._record.judged += 1
+            if action.action == "redact" and self._is_ruin(action, clause):
+                return
+            self._record.add(action, arrived)
+            remember(self._record.said, fate.said)
+            if action.changed:
+                removal = _removal(fate, self._record.placeholder)
+                edits = (removal,) if action.action == "redact" else _edits(fate)
+                self._fixes.append(Fix(edits, removal))
+            if action.action == "rewrite" and self._record.continuations > 0:
+                self._record.continuations -= 1
+                end = clause.place(fate.body[1])
+                failure = Failure(check=NAME, action="reask", reason=action.reason, start=clause.start, end=end)
+                self.stop = Stop(end, "reask", failure)
+                return
+
+    def _action(self, fate: Fate, spent: float) -> ClauseAction:
+        text, (start, end) = fate.clause.text, fate.body
+        put = {"keep": text[start:end], "rewrite": fate.text, "redact": self._record.placeholder}[fate.action]
+        return ClauseAction(
+            action=fate.action,
+            clause=text,
+            text=text[:start] + put + text[end:],
+            start=fate.clause.place(start) + self._offset,
+            end=fate.clause.place(end) + self._offset,
+            verdict=fate.verdict.verdict,
+            reason=fate.verdict.reason,
+            detail=fate.detail,
+            support=fate.verdict.support,
+            rewritten_support=fate.rewritten.support if fate.rewritten else None,
+            evidence=fate.evidence,
+            differences=fate.verdict.differences,
+            scoring_seconds=spent,
+        )
+
+    def _is_ruin(self, action: ClauseAction, clause: PlacedClause) -> bool:
+        """Count a redaction; halt where it would be one too many."""
+        record = self._record
+        record.redacted += 1
+        if not record.cap.is_exceeded(record.redacted, record.judged):
+            return False
+        reason = f"too_many_redactions count={record.redacted} judged={record.judged}"
+        failure = Failure(check=NAME, action="halt", reason=reason, start=clause.start, end=clause.end)
+        self.stop = Stop(clause.start, "halt", failure)
+        record.halt(reason, action)
+        return True
+
+
+def _is_over(held: str) -> bool:
+    """Whether an open clause seems to be at its end."""
+    found = _SEEMS_COMPLETE.search(held)
+    return found is not None and " " in held and not (held[-1] == "." and abbreviation(found[1]))
+
+
+def _removal(fate: Fate, placeholder: str) -> Edit:
+    clause, (start, end) = fate.clause, fate.body
+    return Edit(
+        clause.place(start), clause.place(end), clause.written(placeholder), "remove", NAME, fate.verdict.reason
+    )
+
+
+def _edits(fate: Fate) -> tuple[Edit, ...]:
+    """Return a rewrite as edits of the words that differ, or of the whole clause where most of them do."""
+    clause, (start, end) = fate.clause, fate.body
+    said, reason = clause.text[start:end], fate.verdict.reason
+    edits = edits_between(said, fate.text, check=NAME, reason=reason)
+    if sum(edit.end - edit.start for edit in edits) > _MOSTLY * len(said):
+        edits = (Edit(0, len(said), fate.text, "rewrite", NAME, reason),)
+    return tuple(
+        Edit(
+            clause.place(start + edit.start),
+            clause.place(start + edit.end),
+            clause.written(edit.replacement),
+            "rewrite",
+            NAME,
+            reason,
+        )
+        for edit in edits
+    )
