@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.injection import InjectionDetector
     from director_ai.core.segment import ClauseSegmenter, split_clauses
     from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
+    from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
     from director_ai.errors import ConfigError, DirectorError
+    from director_ai.guard import ProductionGuard
     from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
     from director_ai.scorer import CoherenceScorer
     from director_ai.streaming import AsyncStreamingKernel, StreamingKernel
@@ -35,10 +37,13 @@ __all__ = [
     "GroundTruthStore",
     "HaltEvidence",
     "InjectionDetector",
+    "ProductionGuard",
+    "RepairResult",
     "ReviewResult",
     "SafetyEvent",
     "StreamSession",
     "StreamingKernel",
+    "StreamingRepairer",
     "TokenEvent",
     "VectorGroundTruthStore",
     "split_clauses",
@@ -56,10 +61,13 @@ _HOMES = {
     "GroundTruthStore": "knowledge.store",
     "HaltEvidence": "core.types",
     "InjectionDetector": "core.scoring.injection",
+    "ProductionGuard": "guard",
+    "RepairResult": "core.streaming_repair",
     "ReviewResult": "core.types",
     "SafetyEvent": "core.safety_event",
     "StreamSession": "core.runtime.session",
     "StreamingKernel": "streaming",
+    "StreamingRepairer": "core.streaming_repair",
     "TokenEvent": "core.runtime.session",
     "VectorGroundTruthStore": "knowledge.store",
     "split_clauses": "core.segment",

@@ -31,6 +31,7 @@ _EXPLANATIONS: Final = {
     "timeout": "An answer did not come within its time limit, so the stream was halted.",
     "clause_rewrite": "A clause was not supported, so it was rewritten by its evidence; the rewrite was judged again.",
     "clause_redact": "A clause was not supported and no rewrite of it was, so it was redacted.",
+    "unsupported_clause": "A clause was not supported, so the stream was halted before it.",
     "too_many_redactions": "More clauses had to be redacted than the policy allows, so the stream was halted.",
 }
 _DECISIONS: Final = {

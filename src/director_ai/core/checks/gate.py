@@ -282,8 +282,10 @@ class CheckGate:
             self._fixes.add(fix)
             for edit in fix.edits:
                 (self._rewrites if edit.kind == "rewrite" and edit.replacement else self._edits).append(edit)
-        if self._follower.stop is not None:
-            self._stop_at(self._follower.stop)
+        stop = self._follower.stop
+        if stop is not None and stop.failure not in self._failures:
+            self._failures.append(stop.failure)
+            self._stop_at(stop)
 
     def _behind_context(self, edit: Edit) -> Edit | None:
         """Return what of an edit concerns text that was not shown yet."""

@@ -292,6 +292,8 @@ class RepairFollower:
         if not record.cap.is_exceeded(record.redacted, record.judged):
             return False
         reason = f"too_many_redactions count={record.redacted} judged={record.judged}"
+        if record.cap.count == 0:
+            reason = f"unsupported_clause why={action.reason}"
         failure = Failure(check=NAME, action="halt", reason=reason, start=clause.start, end=clause.end)
         self.stop = Stop(clause.start, "halt", failure)
         record.halt(reason, action)

@@ -1,0 +1,350 @@
+"""ProductionGuard: a knowledge base, a scorer, checks and repairs wired together by one profile."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
+
+from director_ai.core.scoring.injection import InjectionDetector
+from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
+from director_ai.errors import ConfigError, UnknownOption
+from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
+from director_ai.profiles import Profile, get_profile
+from director_ai.scorer import CoherenceScorer
+from director_ai.settings import OFF, GuardSettings
+from director_ai.streaming import StreamingKernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from director_ai.core.checks.runner import Continuation, Conversation
+    from director_ai.core.evidence import Retriever
+    from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Shape
+    from director_ai.core.types import CoherenceScore, InjectionResult
+    from director_ai.knowledge.tables import Loaded
+    from director_ai.settings import Off
+
+__all__ = ["ProductionGuard"]
+
+Mode = Literal["repair", "halt"]
+MODES: Final = ("repair", "halt")
+
+
+class ProductionGuard:
+    """Guards any number of answers and streams at once; what belongs to one of them is kept with it.
+
+    Args:
+        settings: What is wanted, by default that of the profile `general`; see `from_profile` and `from_config`.
+        store: Where facts live, instead of the one that the settings name.
+        scorer: Another scorer than the one that the settings describe; it must be a CoherenceScorer.
+        checks, first: Checks beside those that the settings name; their edits are merged with the repairs.
+        on_action: Told what became of each clause as it is released, for example to record it.
+    """
+
+    def __init__(
+        self,
+        settings: GuardSettings | None = None,
+        *,
+        store: Retriever | None = None,
+        scorer: CoherenceScorer | None = None,
+        injection_detector: InjectionDetector | None = None,
+        checks: Iterable[Any] = (),
+        first: Iterable[Any] = (),
+        on_action: Callable[[ClauseAction], None] | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else GuardSettings()
+        if not isinstance(self.settings, GuardSettings):
+            raise ConfigError(f"settings must be GuardSettings, got a {type(settings).__name__}; try from_profile()")
+        self.profile: Profile = get_profile(self.settings.profile)
+        if scorer is not None and not isinstance(scorer, CoherenceScorer):
+            raise ConfigError(f"scorer must be a CoherenceScorer, got a {type(scorer).__name__}")
+        self._owns_store = store is None and (scorer is None or scorer.ground_truth_store is None)
+        self.store: Any = store if store is not None else (scorer.ground_truth_store if scorer else None)
+        if self.store is None:
+            self.store = _opened_store(self.settings)
+        self.scorer = scorer if scorer is not None else _scorer(self.settings, self.profile, self.store)
+        self.injection_detector = injection_detector or InjectionDetector()
+        named_first, named = _named_checks(self.settings.checks)
+        self._first, self._checks = [*named_first, *first], [*named, *checks]
+        self._on_action = on_action
+        self._count = _counting() if self.settings.metrics else None
+        self._repairer()  # refuses what does not fit together now rather than at the first stream
+
+    @classmethod
+    def from_profile(cls, name: str, **options: Any) -> Self:
+        """Return a guard with the limits and policy of a domain; options are settings, or the constructor's own."""
+        settings, own = _sorted_out(options)
+        return cls(GuardSettings.load({}, env={}, profile=name, **settings), **own)
+
+    @classmethod
+    def from_config(
+        cls,
+        source: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a guard by a TOML or YAML file, or a mapping; then the environment, then options, win over it."""
+        settings, own = _sorted_out(options)
+        return cls(GuardSettings.load(source, env=os.environ if env is None else env, **settings), **own)
+
+    # --- facts ------------------------------------------------------------------------------------------------
+
+    def load_facts(self, facts: Mapping[str, str], tenant_id: str = "", *, replace: bool = False) -> Loaded:
+        """Add facts by their keys: shared ones, which every tenant reads, or one tenant's own."""
+        if not isinstance(facts, Mapping):
+            raise ConfigError(f"facts must map keys to texts, got a {type(facts).__name__}")
+        return self._writable().add_many(facts, tenant_id, replace=replace)
+
+    def ingest(
+        self,
+        path: str | os.PathLike[str],
+        tenant_id: str = "",
+        *,
+        replace: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Loaded:
+        """Read a document (text, Markdown, HTML, CSV, JSON lines, PDF) and add its passages as facts, all or none."""
+        from director_ai.knowledge.entries import Entry  # noqa: PLC0415 - only who reads documents pays for it
+        from director_ai.knowledge.ingest import read_passages  # noqa: PLC0415
+
+        entries = (
+            Entry(key=each.key, text=each.text, source=each.source, start=each.start, end=each.end)
+            for each in read_passages(Path(path))
+        )
+        return self._writable().add_many(entries, tenant_id, replace=replace, progress=progress)
+
+    def _writable(self) -> GroundTruthStore:
+        if not isinstance(self.store, GroundTruthStore):
+            raise ConfigError(
+                f"facts cannot be added to a {type(self.store).__name__}; add them where it keeps its own"
+            )
+        return self.store
+
+    # --- whole answers ----------------------------------------------------------------------------------------
+
+    def check(
+        self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()
+    ) -> tuple[bool, CoherenceScore]:
+        """Return whether an answer is approved, and its score."""
+        return self.scorer.review(prompt, response, tenant_id, history=history)
+
+    async def acheck(
+        self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()
+    ) -> tuple[bool, CoherenceScore]:
+        """Return the same without blocking the event loop on the model."""
+        return await self.scorer.areview(prompt, response, tenant_id, history=history)
+
+    def check_injection(self, text: str = "", *, intent: str = "", response: str = "") -> InjectionResult:
+        """Screen a text from outside for instructions; with a response, compare its claims with the intent too."""
+        return self.injection_detector.detect(text, intent=intent, response=response)
+
+    def kernel(self, **options: Any) -> StreamingKernel:
+        """Return a streaming kernel with the profile's limits, for streams that are to halt token by token."""
+        return StreamingKernel.for_domain(self.profile.name, **options)
+
+    # --- streams ----------------------------------------------------------------------------------------------
+
+    @overload
+    def repair_stream(self, prompt: str, text_or_tokens: str, **options: Any) -> RepairResult: ...
+    @overload
+    def repair_stream(self, prompt: str, text_or_tokens: AsyncIterable[str], **options: Any) -> AsyncRepairStream: ...
+    @overload
+    def repair_stream(self, prompt: str, text_or_tokens: Iterable[str], **options: Any) -> RepairStream: ...
+
+    def repair_stream(self, prompt: str, text_or_tokens: Any, **options: Any) -> Any:
+        """Repair an answer: a finished text gives its result, a stream of tokens the pieces as they may be shown.
+
+        Options are those of `stream`; without a `rewrite_fn` the settings' rewriter is used.
+        """
+        if not isinstance(text_or_tokens, str):
+            is_async = isinstance(text_or_tokens, AsyncIterable)
+            return (self.astream if is_async else self.stream)(prompt, text_or_tokens, **options)
+        with self.stream(prompt, [text_or_tokens], **options) as stream:
+            for _ in stream:
+                pass
+        return stream.result
+
+    def stream(  # noqa: PLR0913 - one request
+        self,
+        prompt: str,
+        tokens: Iterable[str],
+        *,
+        tenant_id: str = "",
+        request_id: str = "",
+        rewrite_fn: Callable[..., Any] | None = None,
+        continuation: Continuation | None = None,
+        shape: Shape = "text",
+        mode: Mode = "repair",
+        conversation: Conversation | None = None,
+    ) -> RepairStream:
+        """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest.
+
+        `shape` "json" is for JSON and tool arguments: string values are repaired, and it stays JSON. `mode` "halt" ends
+        the stream before the first clause that is not supported. `continuation` goes on behind a rewrite.
+        """
+        repairer = self._repairer(prompt, tenant_id, rewrite_fn, continuation, mode)
+        return repairer.stream(
+            tokens,
+            tenant_id=tenant_id,
+            request_id=request_id,
+            shape=shape,
+            conversation=conversation,
+            on_action=self._told,
+        )
+
+    def astream(  # noqa: PLR0913 - one request
+        self,
+        prompt: str,
+        tokens: AsyncIterable[str] | Iterable[str],
+        *,
+        tenant_id: str = "",
+        request_id: str = "",
+        rewrite_fn: Callable[..., Any] | None = None,
+        continuation: Continuation | None = None,
+        shape: Shape = "text",
+        mode: Mode = "repair",
+        conversation: Conversation | None = None,
+    ) -> AsyncRepairStream:
+        """Yield the same of an asynchronous stream; tokens and functions may be either."""
+        repairer = self._repairer(prompt, tenant_id, rewrite_fn, continuation, mode)
+        return repairer.astream(
+            tokens,
+            tenant_id=tenant_id,
+            request_id=request_id,
+            shape=shape,
+            conversation=conversation,
+            on_action=self._told,
+        )
+
+    def _repairer(
+        self,
+        prompt: str = "",
+        tenant_id: str = "",
+        rewrite_fn: Callable[..., Any] | None = None,
+        continuation: Continuation | None = None,
+        mode: Mode = "repair",
+    ) -> StreamingRepairer:
+        if mode not in MODES:
+            raise UnknownOption("mode", mode, MODES)
+        settings, halts = self.settings, mode == "halt"
+        if rewrite_fn is None and not halts:
+            rewrite_fn = _rewriter(settings.rewriter)
+        rules = self.profile.repair
+        least = rules.threshold if settings.repair_threshold is None else settings.repair_threshold
+        judge, functions = self.scorer.judge_of_stream(prompt, tenant_id, threshold=least)
+        after = 8 if settings.cap_after is None else settings.cap_after
+        return StreamingRepairer.by_judge(
+            judge,
+            functions,
+            threshold=least,
+            rewrite_fn=None if halts else rewrite_fn,
+            deadline=settings.deadline,
+            token_timeout=settings.token_timeout,
+            most_redacted=0 if halts else _capped(settings.most_redacted, rules.most_redacted),
+            most_redacted_share=None if halts else _capped(settings.most_redacted_share, rules.most_redacted_share),
+            cap_after=0 if halts else after,
+            continuation=continuation,
+            most_continuations=settings.most_continuations,
+            checks=self._checks,
+            first=self._first,
+            read_ahead=settings.read_ahead,
+            early=settings.early,
+            placeholder=settings.placeholder,
+        )
+
+    def _told(self, action: ClauseAction) -> None:
+        if self._count is not None:
+            self._count(action)
+        if self._on_action is not None:
+            self._on_action(action)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def warm_up(self) -> None:
+        """Load the model now rather than at the first clause."""
+        self.scorer.judge("", "The model is loaded.")
+
+    def close(self) -> None:
+        """Let go of the knowledge base, where the guard opened it itself."""
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+_CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action"})
+
+
+def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return which of the options are settings, and which the constructor's: a store and checks may be either."""
+    own = {name: value for name, value in options.items() if name in _CONSTRUCTED}
+    settings = {name: value for name, value in options.items() if name not in _CONSTRUCTED}
+    if isinstance(settings.get("store"), os.PathLike):
+        settings["store"] = os.fspath(settings["store"])
+    if "store" in settings and not isinstance(settings["store"], str):
+        own["store"] = settings.pop("store")
+    if isinstance(settings.get("checks"), list | tuple):
+        given = settings.pop("checks")
+        own["checks"] = [check for check in given if not isinstance(check, str)]
+        settings |= {"checks": names} if (names := [check for check in given if isinstance(check, str)]) else {}
+    return settings, own
+
+
+def _opened_store(settings: GuardSettings) -> GroundTruthStore:
+    kinds = {"words": GroundTruthStore, "meaning": VectorGroundTruthStore}
+    return kinds[settings.search](settings.store)
+
+
+def _scorer(settings: GuardSettings, profile: Profile, store: Any) -> CoherenceScorer:
+    return CoherenceScorer(
+        threshold=profile.rules.hard_limit if settings.threshold is None else settings.threshold,
+        use_nli=settings.use_nli,
+        strict_mode=settings.strict_mode,
+        policy=settings.policy or profile.policy,
+        top_k=settings.top_k,
+        ground_truth_store=store,
+    )
+
+
+def _capped(wanted: float | Off | None, usual: float | None) -> Any:
+    """Return a cap: that of the settings, else the profile's."""
+    chosen = usual if wanted is None else wanted
+    return None if chosen == OFF else chosen
+
+
+@functools.cache
+def _rewriter(name: str) -> Callable[..., Any] | None:
+    from director_ai.rewrite import EvidencePatch, EvidenceQuote  # noqa: PLC0415 - only the one that is needed
+
+    return None if name == "none" else {"patch": EvidencePatch, "quote": EvidenceQuote}[name]()
+
+
+def _named_checks(names: Iterable[str]) -> tuple[list[Any], list[Any]]:
+    """Return checks by their names in the settings: those that come first, and the others."""
+    from director_ai import validators  # noqa: PLC0415 - only who wants checks pays for them
+
+    kinds: dict[str, Callable[[], Any]] = {
+        "disguise": validators.Disguise,
+        "links": validators.Links,
+        "pii": validators.PII,
+        "secrets": validators.Secrets,
+        "casing-lower": lambda: validators.Casing(to="lower"),
+        "casing-upper": lambda: validators.Casing(to="upper"),
+        "casing-sentence": lambda: validators.Casing(to="sentence"),
+    }
+    made = [(name == "disguise", kinds[name]()) for name in names]
+    return [check for is_first, check in made if is_first], [check for is_first, check in made if not is_first]
+
+
+def _counting() -> Callable[[ClauseAction], None]:
+    from director_ai.record.metrics import shared_metrics  # noqa: PLC0415 - loads the exporter's library
+
+    return shared_metrics().count

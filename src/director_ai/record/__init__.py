@@ -1,0 +1,1 @@
+"""What is kept of what was decided: figures for operators."""
