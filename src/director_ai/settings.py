@@ -8,10 +8,8 @@ Messages name the setting and where it came from, never its value: that may be a
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,8 +17,9 @@ from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from director_ai.core.ranges import check_count, check_number, check_seconds
 from director_ai.core.repair.follower import REDACTED_CLAUSE
-from director_ai.errors import ConfigError, MissingExtra, UnknownOption
+from director_ai.errors import ConfigError, UnknownOption
 from director_ai.profiles import PROFILES, EvidencePolicy, get_profile
+from director_ai.settings_file import read_figure, read_settings_file
 
 __all__ = ["CHECKS", "OFF", "OTHER_VARIABLES", "PREFIX", "GuardSettings", "Off", "Rewriter", "Search", "Source"]
 
@@ -38,11 +37,7 @@ OTHER_VARIABLES: Final = frozenset({"DIRECTOR_AI_USER"})
 """Variables of the prefix that are no settings of a guard."""
 
 _TABLE: Final = "director_ai"
-_MOST_BYTES: Final = 1_000_000
-_DEEPEST: Final = 32
-_PART: Final = r"""(?:(?<![\w-])[\w-]++|"(?:[^"\\\n]|\\.){0,400}+"|'[^'\n]{0,400}+')[ \t]*+\.[ \t]*+"""
 # The library keeps every beginning of a dotted key: memory grows with the square of its parts.
-_LONG_KEY: Final = re.compile(rf"(?:{_PART}){{{_DEEPEST}}}", re.ASCII)
 _URLS: Final = ("postgresql://", "postgres://")
 _HOST: Final = r"(?:[\w.%-]+|\[[0-9A-Fa-f:.]+\])?(?::[0-9]{0,5})?"
 # The last @ ends the password, whatever it holds; what does not look like the rest of a URL is not shown at all.
@@ -128,16 +123,6 @@ def _hint(value: object, choices: tuple[str, ...]) -> str:
     return f"the {kinds.get(type(value), 'value')} given is not"
 
 
-def _figure(text: str) -> object:
-    """Return the number that a text writes, or the text."""
-    text = text.strip()
-    if len(text) > 64:
-        return text
-    if re.fullmatch(r"[-+]?[0-9]+", text):
-        return int(text)
-    return float(text) if re.fullmatch(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", text) else text
-
-
 def _or(spare: object, check: Callable[[Any], Any], kept: object = None) -> Callable[[Any], Any]:
     """Return a check that also takes one other value, and keeps it as `kept`."""
     return lambda value: kept if type(value) is type(spare) and value == spare else check(value)
@@ -164,11 +149,11 @@ def _choice(choices: tuple[str, ...]) -> _Rule:
 
 
 def _number() -> _Rule:
-    return _Rule("a number from 0 to 1", lambda value: check_number("", value), _figure)
+    return _Rule("a number from 0 to 1", lambda value: check_number("", value), read_figure)
 
 
 def _count(low: int, high: int) -> _Rule:
-    return _Rule(f"a whole number from {low} to {high}", lambda value: check_count("", value, low, high), _figure)
+    return _Rule(f"a whole number from {low} to {high}", lambda value: check_count("", value, low, high), read_figure)
 
 
 def _seconds() -> _Rule:
@@ -186,7 +171,7 @@ def _cap(rule: _Rule) -> _Rule:
 
 
 def _figure_or_off(text: str) -> object:
-    return OFF if text.strip().lower() == OFF else _figure(text)
+    return OFF if text.strip().lower() == OFF else read_figure(text)
 
 
 def _check_text(value: object, most: int) -> str:
@@ -301,7 +286,7 @@ def _from_source(source: object) -> Iterator[_Given]:
         raise ConfigError(f"source must be a path, a mapping or None, got a {type(source).__name__}")
     path = Path(source)
     shown = repr(path.name)
-    for given in _known(_table(_read_file(path, shown), shown), f" in {shown}"):
+    for given in _known(_table(read_settings_file(path, shown), shown), f" in {shown}"):
         if given.value is None:  # of a limit, this would be no limit, by a slip of the pen
             raise ConfigError(f"{given.name}{given.place} has no value; give it one or leave it out")
         yield given
@@ -322,93 +307,3 @@ def _table(data: object, shown: str) -> Mapping[Any, Any]:
     if not isinstance(tables[0], Mapping):
         raise ConfigError(f"{_TABLE} in {shown} must be a table of settings")
     return tables[0]
-
-
-def _read_file(path: Path, shown: str) -> object:
-    readers = {".toml": _parse_toml, ".yaml": _parse_yaml, ".yml": _parse_yaml}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise ConfigError(f"{shown} must end in .toml, .yaml or .yml")
-    try:
-        if not path.is_file():
-            raise ConfigError(f"{shown} is no file" if path.exists() else f"there is no file {shown}")
-        with path.open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise ConfigError(f"{shown} is longer than {_MOST_BYTES:,} bytes; settings are short")
-        return reader(data.decode("utf-8-sig"), shown)
-    except UnicodeDecodeError:
-        raise ConfigError(f"{shown} is not UTF-8; save it as UTF-8") from None
-    except OSError as error:
-        raise ConfigError(f"{shown} cannot be read ({error.strerror or type(error).__name__})") from None
-
-
-def _parse_toml(text: str, shown: str) -> object:
-    if _LONG_KEY.search(text):
-        raise ConfigError(f"{shown} has a key of more than {_DEEPEST} parts; write it plainly")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
-        found = re.search(r"line ([0-9]+)", str(error))
-        raise _not_valid(shown, "TOML", found[1] if found else None) from None
-
-
-def _parse_yaml(text: str, shown: str) -> object:
-    """Return the one document of a text, read from the parser's events: nothing that a tag names is ever made."""
-    try:
-        yaml: Any = importlib.import_module("yaml")
-    except ImportError:
-        raise MissingExtra("a YAML file of settings", extra="yaml") from None
-    events = yaml.parse(text, Loader=yaml.SafeLoader)
-    try:
-        next(events)  # the stream begins
-        if isinstance(next(events), yaml.StreamEndEvent):
-            return {}
-        value = _yaml_value(events, next(events), shown)
-        next(events)  # the document ends
-        if not isinstance(next(events), yaml.StreamEndEvent):
-            raise ConfigError(f"{shown} has more than one document; keep the first alone")
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise _not_valid(shown, "YAML", mark.line + 1 if mark else None) from None
-    return {} if value is None else value
-
-
-def _yaml_value(events: Iterator[Any], event: Any, shown: str, depth: int = 0) -> object:
-    """Return the value that begins with an event: plain words are read as YAML 1.2 does, so `off` is a word."""
-    line, kind = event.start_mark.line + 1, type(event).__name__
-    if depth > _DEEPEST or getattr(event, "anchor", None) is not None or getattr(event, "tag", None) is not None:
-        raise ConfigError(f"{shown} has an anchor, an alias, a tag or too deep a list at line {line}; write it plainly")
-    if kind == "ScalarEvent":
-        return _yaml_word(event.value) if event.implicit[0] else event.value
-    if kind == "SequenceStartEvent":
-        items: list[object] = []
-        while type(event := next(events)).__name__ != "SequenceEndEvent":
-            items.append(_yaml_value(events, event, shown, depth + 1))
-        return items
-    table: dict[str, object] = {}
-    while type(event := next(events)).__name__ != "MappingEndEvent":
-        line, key = event.start_mark.line + 1, getattr(event, "value", None)
-        _yaml_value(events, event, shown, depth + 1)
-        if not isinstance(key, str) or key in table:
-            raise ConfigError(f"{shown} has a key twice, or one that is no word, at line {line}")
-        table[key] = _yaml_value(events, next(events), shown, depth + 1)
-    return table
-
-
-def _yaml_word(text: str) -> object:
-    words: dict[str, object] = {
-        "true": True,
-        "True": True,
-        "TRUE": True,
-        "false": False,
-        "False": False,
-        "FALSE": False,
-    }
-    words |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
-    return words[text] if text in words else _figure(text)
-
-
-def _not_valid(shown: str, language: str, line: object) -> ConfigError:
-    where = "" if line is None else f" (line {line})"
-    return ConfigError(f"{shown} is not valid {language}{where}: something is misspelt there, or a key stands twice")
