@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## guard a scripted stream in the terminal
+demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write a report of it
 	@$(RUN)director-ai demo
 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
@@ -42,6 +42,7 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(RUN)python benchmarks/regression_suite.py --nli
 	$(RUN)python benchmarks/injection.py
 	$(RUN)python benchmarks/merge.py --peer
+	$(RUN)python benchmarks/repair.py --peer
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -16,39 +15,12 @@ from director_ai.cli.terminal import for_terminal
 from director_ai.core.safety_event import safety_event_schema
 
 COMMAND = str(Path(sys.executable).parent / "director-ai")
+COMMANDS = [["demo", "--no-report", "--no-model"], ["schema"]]
 
 
 def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "100", **more}
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=environment, check=False)
-
-
-def test_the_demo_halts_at_the_planted_error_and_shows_the_evidence() -> None:
-    shown = run("demo")
-    assert shown.returncode == 0, shown.stderr
-    assert "Refunds are available within" in shown.stdout
-    assert "HALTED" in shown.stdout
-    assert "hard_limit score=" in shown.stdout
-    assert "kb:return-window" in shown.stdout
-    assert "doubled" not in shown.stdout, "what comes after the halt is never read"
-    assert "\x1b" not in shown.stdout, "no colours where there is no terminal"
-
-
-def test_the_demo_has_colours_on_a_terminal() -> None:
-    main, side = pty.openpty()
-    process = subprocess.Popen(
-        [COMMAND, "demo", "--delay", "0"], stdout=side, env={**os.environ, "TERM": "xterm-256color"}
-    )
-    os.close(side)
-    shown = b""
-    try:
-        while piece := os.read(main, 65536):
-            shown += piece
-    except OSError:  # how a pseudo-terminal says that the other side is gone
-        pass
-    assert process.wait() == 0
-    assert b"\x1b[32m" in shown
-    assert b"HALTED" in shown
 
 
 def test_the_version() -> None:
@@ -71,9 +43,9 @@ def test_a_mistake_gets_a_sentence_and_no_traceback(arguments: list[str], words:
     assert "Traceback" not in failed.stderr + failed.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "schema"])
-def test_a_reader_who_leaves_is_no_error(command: str) -> None:
-    process = subprocess.Popen([COMMAND, command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_reader_who_leaves_is_no_error(command: list[str]) -> None:
+    process = subprocess.Popen([COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
@@ -81,18 +53,12 @@ def test_a_reader_who_leaves_is_no_error(command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-@pytest.mark.parametrize("command", ["demo", "schema"])
-def test_a_full_disk_gets_a_sentence(command: str) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_full_disk_gets_a_sentence(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        failed = subprocess.run([COMMAND, command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        failed = subprocess.run([COMMAND, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert failed.returncode != 0
     assert "Traceback" not in failed.stderr
-
-
-def test_a_terminal_without_unicode_is_no_error() -> None:
-    shown = run("demo", PYTHONIOENCODING="ascii")
-    assert shown.returncode == 0, shown.stderr
-    assert "HALTED" in shown.stdout
 
 
 TERMINAL = {

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = [
+    "LONGEST_SECONDS",
     "AnthropicGenerator",
     "EndpointError",
     "NoAnswer",
     "OpenAICompatibleGenerator",
+    "checked_key",
+    "checked_options",
+    "checked_text",
+    "checked_url",
+    "endpoint_problems",
+    "load_http",
     "read_candidate",
     "whole_characters",
 ]
@@ -48,7 +55,7 @@ _MEANINGS: Final[Mapping[Problem, str]] = {
     "refused": "the endpoint's model declined to answer",
 }
 _HINTS: Final = {401: "check api_key", 403: "check api_key", 404: "check base_url and model", 429: "retry later"}
-_LONGEST_SECONDS: Final = 86_400.0
+LONGEST_SECONDS: Final = 86_400.0
 LONGEST_CANDIDATE: Final = 200_000
 """Characters; what is longer is no answer to a prompt."""
 
@@ -137,20 +144,20 @@ class _EndpointGenerator:
         max_bytes: int,
         options: Mapping[str, Any] | None,
     ) -> None:
-        self._url = _checked_url(base_url) + self._path
-        self._system = _checked_text("system", system)
-        if not _checked_text("model", model).strip():
+        self._url = checked_url(base_url) + self._path
+        self._system = checked_text("system", system)
+        if not checked_text("model", model).strip():
             raise ConfigError("model must name a model, got a blank text")
-        self._timeout = check_number("timeout", timeout, 0.001, _LONGEST_SECONDS)
+        self._timeout = check_number("timeout", timeout, 0.001, LONGEST_SECONDS)
         self._max_bytes = check_count("max_bytes", max_bytes, 1, 1_000_000_000)
-        self._body: dict[str, Any] = {"model": str(model), **_checked_options(options, self._reserved)}
+        self._body: dict[str, Any] = {"model": str(model), **checked_options(options, self._reserved)}
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
             "Accept-Encoding": "identity",  # what is compressed is not unpacked: it may be a thousand times as large
-            **(self._authorization(_checked_key(api_key)) if api_key is not None else {}),
+            **(self._authorization(checked_key(api_key)) if api_key is not None else {}),
         }
-        self._http = _load_http(self._extra)
+        self._http = load_http(self._extra)
         self._client = {"verify": self._http.create_ssl_context(), "timeout": self._timeout, "follow_redirects": False}
 
     def __call__(self, prompt: str) -> str:
@@ -166,7 +173,7 @@ class _EndpointGenerator:
     async def acall(self, prompt: str) -> str:
         """Return the same without blocking the event loop, on asyncio and trio."""
         content = self._request(prompt)
-        with _problems(self._http), anyio.fail_after(self._timeout):
+        with endpoint_problems(self._http), anyio.fail_after(self._timeout):
             async with (
                 self._http.AsyncClient(**self._client) as client,
                 client.stream("POST", self._url, content=content, headers=self._headers) as response,
@@ -182,7 +189,7 @@ class _EndpointGenerator:
     def _ask(self, prompt: str) -> str:
         content = self._request(prompt)
         with (
-            _problems(self._http),
+            endpoint_problems(self._http),
             self._http.Client(**self._client) as client,
             client.stream("POST", self._url, content=content, headers=self._headers) as response,
         ):
@@ -193,7 +200,7 @@ class _EndpointGenerator:
         return self._answer(body.whole())
 
     def _request(self, prompt: str) -> bytes:
-        return json.dumps({**self._body, **self._messages(_checked_text("prompt", prompt))}).encode()
+        return json.dumps({**self._body, **self._messages(checked_text("prompt", prompt))}).encode()
 
     def _begin(self, response: Any) -> _Body:
         """Return what gathers the body of a good response."""
@@ -319,7 +326,7 @@ class AnthropicGenerator(_EndpointGenerator):
 
 
 @contextlib.contextmanager
-def _problems(http: ModuleType) -> Iterator[None]:
+def endpoint_problems(http: ModuleType) -> Iterator[None]:
     """Turn what the client raises into our own error; its messages may hold addresses and header values."""
     try:
         yield
@@ -329,23 +336,25 @@ def _problems(http: ModuleType) -> Iterator[None]:
         raise EndpointError("unreachable") from None
 
 
-def _load_http(extra: str) -> ModuleType:
+def load_http(extra: str, what: str = "a generator that asks an endpoint") -> ModuleType:
+    """Return the HTTP client, or say which extra brings it."""
     try:
         import httpx2  # noqa: PLC0415 - an optional part
     except ImportError:
-        raise MissingExtra("a generator that asks an endpoint", extra=extra) from None
+        raise MissingExtra(what, extra=extra) from None
     return httpx2
 
 
-def _checked_text(name: str, value: object) -> str:
+def checked_text(name: str, value: object) -> str:
+    """Return a plain string, or refuse what is none."""
     if not isinstance(value, str):
         raise ConfigError(f"{name} must be a string, got a {type(value).__name__}")
     return str.__str__(value)
 
 
-def _checked_url(value: object) -> str:
+def checked_url(value: object) -> str:
     """Return an address without a slash at its end; it is never repeated in an error, since it may hold a password."""
-    url = _checked_text("base_url", value)
+    url = checked_text("base_url", value)
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or 1) > 0
@@ -358,14 +367,16 @@ def _checked_url(value: object) -> str:
     return url.rstrip("/")
 
 
-def _checked_key(value: object) -> str:
-    key = _checked_text("api_key", value)
+def checked_key(value: object) -> str:
+    """Return a key that may stand in a header; one that may not is never repeated in an error."""
+    key = checked_text("api_key", value)
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError("api_key must be printable ASCII without spaces, or None; is there a line end behind it?")
     return key
 
 
-def _checked_options(options: object, reserved: frozenset[str]) -> dict[str, Any]:
+def checked_options(options: object, reserved: frozenset[str]) -> dict[str, Any]:
+    """Return a copy of further request fields; those that the request sets itself are refused."""
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):

@@ -19,7 +19,7 @@ from director_ai.errors import DirectorError
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    help="Guard a language model's stream: judge what it says, halt what is wrong, say why.",
+    help="Guard a language model's stream: judge what it says, repair or halt what is wrong, say why.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -1,159 +1,147 @@
-"""`director-ai demo`: a scripted answer, guarded while it arrives, halted where it leaves the facts."""
+"""`director-ai demo`: an answer with three planted errors, repaired clause by clause while it arrives."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from director_ai.cli.terminal import for_terminal
-from director_ai.core.segment import ClauseSegmenter, split_clauses
-from director_ai.core.types import CoherenceScore, EvidenceChunk, ScoringEvidence
+from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.console import Console
 
-    from director_ai.core.runtime.session import StreamSession
+    from director_ai.core.repair.record import RepairResult
 
 __all__ = ["demo"]
 
-QUESTION: Final = "What is your return policy?"
+PROFILE: Final = "finance"
+QUESTION: Final = "What do I get with the Standard Account?"
 FACTS: Final = {
-    "kb:return-window": "Refunds are available within 30 days of delivery.",
-    "kb:return-shipping": "Return shipping is free for every customer.",
-    "kb:support-hours": "The support desk is open from 9 to 17 on weekdays.",
+    "kb:fees": "The Standard Account has a monthly fee of 4 euros.",
+    "kb:interest": "Savings earn 2.1 % interest a year, paid on the last day of December.",
+    "kb:cash": "Cash withdrawals are free at every machine in the euro zone.",
+    "kb:transfers": "An international transfer arrives within 3 working days.",
+    "kb:insurance": "Deposits are insured up to 100,000 euros per customer.",
+    "kb:founder": "Harbour Bank was founded by Clara Voss in 1987.",
 }
 ANSWER: Final = (
-    "Happy to help! Return shipping is free for every customer. The support desk is open from 9 to 17 on weekdays. "
-    "Refunds are available within 90 days of delivery. Refunds are doubled on Fridays."
+    "Thanks for asking! The Standard Account costs 4 euros a month. "
+    "Savings earn 3.1 % interest a year, paid on the last day of December. Here is what else you get:\n\n"
+    "- Cash withdrawals are free at every machine in the euro zone.\n"
+    "- An international transfer takes at most 3 working days.\n"
+    "- The card also opens the airport lounge in Vienna.\n\n"
+    "Your deposits are insured up to 100,000 euros. "
+    "Harbour Bank was founded by Martin Keller in 1987. Would you like to open an account?"
 )
-
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{2,}")
-_STOP: Final = frozenset(
-    "the is are of in on at to for and or an we you our your it this that with from by every".split()
-)
+REPORT: Final = "director-ai-demo.html"
+_PIECE = re.compile(r"\w{1,5}|[^\w\s]|\s+")
 
 
-class WordOverlapScorer:
-    """Support by shared words, and none where a figure differs: enough to see a kernel work, no more than that."""
+def demo(
+    delay: Annotated[float, typer.Option(min=0.0, max=2.0, help="Seconds between two tokens, in a terminal.")] = 0.03,
+    report: Annotated[str, typer.Option(metavar="PATH", help="Where the report is written.")] = REPORT,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    model: Annotated[bool, typer.Option(help="Judge with the bundled model, or without one.")] = True,
+) -> None:
+    """Repair an answer with three planted errors, live, and say what was changed and on what evidence."""
+    from rich.console import Console  # noqa: PLC0415 - keeps `--help` quick
 
-    def review(self, prompt: str, text: str) -> tuple[bool, CoherenceScore]:  # noqa: ARG002 - the documented signature
-        """Judge the last clause of a text, with a divergence per fact."""
-        claim = split_clauses(text)[-1]
-        divergences = [1.0 - support(claim, fact) for fact in FACTS.values()]
-        related = [shared(claim, fact) for fact in FACTS.values()]
-        chunks = [EvidenceChunk(fact, 1.0 - r, ref) for (ref, fact), r in zip(FACTS.items(), related, strict=True)]
-        # A fact that has nothing to do with the claim does not contradict it.
-        weights = [d * r for d, r in zip(divergences, related, strict=True)]
-        evidence = ScoringEvidence(chunks, " ".join(FACTS.values()), claim, max(weights), chunk_scores=weights)
-        score = 1.0 - max(weights)
-        return score >= 0.5, CoherenceScore(score, score >= 0.5, max(weights), max(weights), evidence)
+    from director_ai.cli.report.live import LiveReport  # noqa: PLC0415
+    from director_ai.guard import ProductionGuard  # noqa: PLC0415
 
-
-def words(text: str) -> set[str]:
-    """The words of a text that carry meaning, figures included."""
-    return {word.lower() for word in _WORD.findall(text)} - _STOP
-
-
-def shared(claim: str, fact: str) -> float:
-    """The share of the claim's words that the fact has too."""
-    said = words(claim)
-    return len(said & words(fact)) / len(said) if said else 0.0
-
-
-def support(claim: str, fact: str) -> float:
-    """How far a fact supports a claim; a figure that the fact does not have leaves next to nothing."""
-    figures = {word for word in words(claim) if word[0].isdigit()}
-    return 0.05 if figures - words(fact) else shared(claim, fact)
+    console = Console(highlight=False)
+    _introduce(console)
+    with ProductionGuard.from_profile(PROFILE, use_nli=model, metrics=False) as guard:
+        guard.load_facts(FACTS)
+        guard.warm_up()
+        live = LiveReport(console)
+        tokens = live.reading(_arriving(ANSWER, delay if console.is_terminal else 0.0))
+        with live, guard.stream(QUESTION, tokens, request_id="demo") as stream:
+            for piece in stream:
+                live.show(piece)
+        threshold = guard.profile.repair.threshold
+    live.show_halt(stream.result)
+    path = None if no_report else _report(stream.result, report, threshold, live.first_clause)
+    _sum_up(console, stream.result, live.first_clause, path)
 
 
-def make_callback() -> Callable[[str], float]:
-    """Return a callback that gathers tokens into clauses; the worst clause so far is the coherence."""
-    segmenter = ClauseSegmenter()
-    worst = 1.0
-
-    def coherence(token: str) -> float:
-        nonlocal worst
-        for clause in segmenter.feed(token):
-            worst = min(worst, judge(clause.text))
-        # Half a sentence is no claim yet; a figure that contradicts the fact it is about can be told at once.
-        return min(worst, judge(segmenter.held)) if any(c.isdigit() for c in token) else worst
-
-    return coherence
-
-
-def judge(claim: str) -> float:
-    """Support by the fact that shares the most words; what shares none with any states nothing the demo knows."""
-    nearest = max(FACTS.values(), key=lambda fact: shared(claim, fact))
-    return support(claim, nearest) if shared(claim, nearest) >= 0.4 else 0.9
-
-
-def arriving(text: str, delay: float) -> Iterator[str]:
-    """Yield a text as a model would: a word at a time."""
-    for token in re.findall(r"\S+\s*", text):
+def _arriving(text: str, delay: float) -> Iterator[str]:
+    """Yield a text as a model would: in pieces of words."""
+    for token in _PIECE.findall(text):
         time.sleep(delay)
         yield token
 
 
-def demo(
-    delay: Annotated[float, typer.Option(min=0.0, max=2.0, help="Seconds between two tokens.")] = 0.04,
-) -> None:
-    """Guard a scripted answer, live, and show where it is halted and on what evidence."""
-    from rich.console import Console  # noqa: PLC0415 - keeps `--help` quick
+def _introduce(console: Console) -> None:
+    from rich.table import Table  # noqa: PLC0415 - as above
 
-    from director_ai.streaming import StreamingKernel  # noqa: PLC0415
+    from director_ai.cli.report.live import print_block  # noqa: PLC0415
 
-    console = Console(highlight=False)
-    console.print("\n[bold]Director AI[/] · a scripted answer, judged while it arrives\n")
-    for ref, fact in FACTS.items():
-        console.print(f"  [cyan]{ref:<20}[/] {fact}")
-    console.print(f"\n  [bold]Question[/]  {QUESTION}\n  [bold]Answer[/]    ", end="")
-
-    kernel = StreamingKernel.for_domain("finance")
-    pace = delay if console.is_terminal else 0.0
-    live = kernel.stream(
-        arriving(ANSWER, pace),
-        make_callback(),
-        scorer=WordOverlapScorer(),
-        prompt=QUESTION,
-        request_id="demo",
-    )
-    for event in live:
-        console.print(for_terminal(event.token), style="green", end="", soft_wrap=True, markup=False)
-    show_halt(console, live.session)
+    print_block(console, "\n[bold]Director AI[/] repairs an answer while it arrives\n")
+    known = Table.grid(padding=(0, 2, 0, 0))
+    known.add_column(style="cyan", no_wrap=True)
+    known.add_column(overflow="fold")
+    for key, fact in FACTS.items():
+        known.add_row(key, fact)
+    print_block(console, known)
+    print_block(console, f"\n[bold]Question[/]  {QUESTION}\n")
 
 
-def show_halt(console: Console, session: StreamSession) -> None:
-    """Show the halt and what it rests on."""
+def _report(result: RepairResult, wanted: str, threshold: float, first_clause: float | None) -> Path:
+    """Write the report where it is wanted; by default in the working folder, or else in a temporary one."""
+    from director_ai.cli.report import write_report  # noqa: PLC0415 - as above
+
+    def write(path: Path | str) -> Path:
+        return write_report(
+            result,
+            path,
+            title="An answer with three planted errors",
+            threshold=threshold,
+            prompt=QUESTION,
+            facts=FACTS,
+            first_clause=first_clause,
+        )
+
+    try:
+        return write(wanted)
+    except ConfigError:
+        if wanted != REPORT:
+            raise
+        return write(Path(tempfile.mkdtemp(prefix="director-ai-")) / REPORT)
+
+
+def _sum_up(console: Console, result: RepairResult, first_clause: float | None, path: Path | None) -> None:
     from rich.markup import escape  # noqa: PLC0415 - as above
-    from rich.panel import Panel  # noqa: PLC0415 - as above
     from rich.table import Table  # noqa: PLC0415
 
-    evidence = session.halt_evidence_structured
-    if evidence is None or evidence.trace_attribution is None:
-        console.print("\n\n  The stream was not halted.\n")
-        return
-    console.print("[bold white on red] HALTED [/]\n")
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for title in ("evidence", "fact", "divergence"):
-        table.add_column(title)
-    for chunk, score in zip(evidence.evidence_chunks, evidence.nli_scores or [], strict=True):
-        bar = "█" * round(score * 20) or "·"
-        colour = "red" if score > 0.5 else "dim"
-        table.add_row(escape(chunk.source), escape(chunk.text), f"[{colour}]{score:.2f} {bar}[/]")
-    body = Table.grid(padding=(1, 0))
-    body.add_row(
-        f"[bold]{session.halt_reason}[/]\ntoken {session.halt_index} was read and not shown; "
-        f"{len(session.tokens)} tokens were released, {len(ANSWER.split()) - len(session.events)} never read"
-    )
-    body.add_row(table)
-    change = evidence.counterfactual_diagnostic and evidence.counterfactual_diagnostic.best_change
-    if change:
-        fact = f"[cyan]{escape(change.fact_source)}[/] said: [italic]{escape(change.proposed_fact)}[/]"
-        body.add_row(f"It would have passed if {fact}")
-    body.add_row(f"Event [cyan]{session.safety_events[0].event_id}[/] holds identifiers and figures, no text.")
-    console.print(Panel(body, title="why", border_style="red", padding=(1, 2)))
+    from director_ai.cli.report.figures import Figures, milliseconds  # noqa: PLC0415
+    from director_ai.cli.report.live import print_block  # noqa: PLC0415
+
+    told = Figures.of(result)
+    lines = {
+        "Clauses": f"{told.clauses}: [green]{told.kept} kept[/], [yellow]{told.rewritten} rewritten[/], "
+        f"[red]{told.redacted} redacted[/]",
+        "First clause": f"{milliseconds(first_clause)} after the first token",
+        "Held back": f"median {milliseconds(told.held_median)}, worst {milliseconds(told.held_worst)}",
+        "Scoring": f"median {milliseconds(told.scoring_median)}, worst {milliseconds(told.scoring_worst)}",
+        "Events": f"{told.events}, with identifiers and figures, and no text",
+    }
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in lines.items():
+        table.add_row(name, value)
+    console.print()
+    print_block(console, table)
+    if path is not None:
+        link = f"[link={path.as_uri()}]{escape(for_terminal(str(path)))}[/link]"
+        console.print(f"  [bold]Report[/]        {link}", soft_wrap=True)
+    console.print()

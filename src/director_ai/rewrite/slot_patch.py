@@ -1,0 +1,72 @@
+"""Turns the differences between a clause and its evidence into patches."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from director_ai.core.scoring.slots.agreement import MEASURES
+from director_ai.core.scoring.slots.framing import figure
+from director_ai.rewrite.amounts import write_amount
+from director_ai.rewrite.dates import write_date, write_time
+from director_ai.rewrite.fitting import fit_count, fit_value
+from director_ai.rewrite.inflection import as_state, like_form, with_capital_of
+from director_ai.rewrite.negation import affirm, deny
+from director_ai.rewrite.quantifiers import fit_quantifier
+from director_ai.rewrite.role_swap import swap_roles
+
+if TYPE_CHECKING:
+    from director_ai.core.scoring.slots import Slot, SlotDifference
+    from director_ai.rewrite.patches import Group
+
+__all__ = ["patch_difference", "put_value", "write_opposite"]
+
+_PAST = re.compile(r"\b(?:half|quarter|five|ten|twenty|twenty-five)\s+(?:past|to)\s+$", re.IGNORECASE)
+_STATES = frozenset({"open", "closed", "shut"})
+
+
+def patch_difference(clause: str, difference: SlotDifference, evidence_text: str) -> Group:
+    """Return the patches that put one difference right; none where it cannot be done without guessing."""
+    claim, evidence = difference.claim, difference.evidence
+    if difference.kind == "negation":
+        if claim.unit == "negated":
+            return affirm(clause, claim, evidence, evidence_text)
+        return deny(clause, claim, evidence)
+    if difference.kind == "roles":
+        return swap_roles(clause, claim, evidence, evidence_text)
+    if evidence is None:
+        return ()
+    if difference.kind == "quantifier":
+        return fit_quantifier(clause, claim, evidence)
+    if difference.kind in {"antonym", "comparative"}:
+        return fit_value(clause, claim, write_opposite(claim.text, evidence.text))
+    return put_value(clause, claim, evidence)
+
+
+def put_value(clause: str, claim: Slot, evidence: Slot) -> Group:
+    """Return the patches that put the evidence's value or name in the place of the clause's."""
+    if claim.kind == "date":
+        return fit_value(clause, claim, write_date(claim, evidence), evidence)
+    if claim.kind == "time":
+        if _PAST.search(clause[max(0, claim.start - 20) : claim.start]):  # only the hour is in the slot
+            return ()
+        return fit_value(clause, claim, write_time(claim, evidence))
+    if claim.kind == "name":
+        return fit_value(clause, claim, evidence.text)
+    if _dimension(claim) != _dimension(evidence) and figure(claim) != figure(evidence):
+        return ()
+    group = fit_value(clause, claim, write_amount(claim, evidence, clause))
+    return tuple(sorted((*group, *fit_count(clause, claim, evidence))))
+
+
+def _dimension(slot: Slot) -> str:
+    """What a slot measures; the things that a bare number counts are all one."""
+    if slot.kind != "number":
+        return slot.kind
+    return slot.unit if slot.unit in MEASURES else ""
+
+
+def write_opposite(mine: str, other: str) -> str:
+    """Return a contrary word in the form of the clause's."""
+    word = as_state(other) if mine.lower() in _STATES else like_form(other, mine)
+    return with_capital_of(word, mine)
