@@ -119,6 +119,14 @@ def test_a_model_that_is_surer_never_lowers_support(one: float, two: float) -> N
     assert support(low) <= support(high)
 
 
+def test_what_the_facts_contradict_has_less_support_than_what_they_are_silent_about() -> None:
+    claim, evidence = Reading("The shop in Bern sells bread."), Reading(FACT)
+    silent = weigh(claim, evidence, [Opinion(0.05, 0.05, 0.9)])
+    contradicted = weigh(claim, evidence, [Opinion(0.05, 0.9, 0.05)])
+
+    assert 0.0 < contradicted.support < silent.support < 0.05
+
+
 @given(st.lists(st.floats(-10, 10), min_size=9, max_size=9))
 def test_a_probability_is_one(values: list[float]) -> None:
     for weights in (MODEL.support, MODEL.contradiction, HEURISTIC.support, HEURISTIC.contradiction):

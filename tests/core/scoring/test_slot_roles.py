@@ -53,6 +53,26 @@ EXCHANGED = {
         "The Tern is heavier than the Heron.",
         "The Tern is much heavier than the Heron.",
     ),
+    "one company that takes over another": (
+        "Brenn Ltd. took over Halle Group in 2021.",
+        "Halle Group took over Brenn Ltd. in 2021.",
+        "Brenn Ltd. was acquired by Halle Group in 2021.",
+    ),
+    "what was bought, under another name": (
+        "In that year, the abbey bought the land from the town.",
+        "In that year, the town bought the land from the abbey.",
+        "The town bought Lower Marsh from the abbey in 1831.",
+    ),
+    "a part that someone has now": (
+        "The Aster Works are owned by Corvin Mills.",
+        "Corvin Mills is owned by the Aster Works.",
+        "Corvin Mills is now a wholly owned subsidiary of the Aster Works.",
+    ),
+    "two things that go either way": (
+        "The doctor reports the findings back to the specialist.",
+        "The specialist reports the findings back to the doctor.",
+        "The doctor refers patients to the specialist, and the specialist reports the findings back to the doctor.",
+    ),
     "from one to the other": (
         "The bus goes from Arden to Lorr every day.",
         "The bus goes from Lorr to Arden every day.",

@@ -219,6 +219,7 @@ WORDS = {
     "all": ("All rooms have it.", "quantifier", "All"),
     "most": ("Most rooms have it.", "quantifier", "Most"),
     "not all": ("They say not all rooms have it.", "quantifier", "not all"),
+    "every single": ("Every single room has it.", "quantifier", "Every single"),
     "sometimes": ("It sometimes rains.", "quantifier", "sometimes"),
     "higher": ("The fee is higher.", "comparative", "higher"),
     "increased": ("The fee increased.", "comparative", "increased"),

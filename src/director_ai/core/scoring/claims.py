@@ -15,7 +15,7 @@ from director_ai.core.scoring.slots.reading import Reading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ClauseRole", "Statement", "read_claim", "role_of", "statements_of", "visible"]
+__all__ = ["ClauseRole", "Statement", "body_of", "read_claim", "role_of", "statements_of", "visible"]
 
 ClauseRole = Literal["claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction"]
 """Everything but a claim states no fact, and is kept without evidence."""
@@ -140,7 +140,7 @@ class Claim(NamedTuple):
 
 def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = ()) -> Claim:
     """Return whether a clause is a claim, and what to judge in its place."""
-    start, end = _bare(clause)
+    start, end = body_of(clause)
     said = visible(clause[start:end])
     if not _WORD.search(said) or kind == "code":
         return Claim("blank", "", None)
@@ -183,7 +183,7 @@ def role_of(clause: str, *, kind: str = "prose") -> ClauseRole:
 
 def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statement, ...]:
     """Return what a clause states, one thing each: "Acme was founded in 1998 and has 40 staff." states two."""
-    start, end = _bare(clause)
+    start, end = body_of(clause)
     claim = read_claim(clause, preceding=preceding)
     if claim.role != "claim":
         return ()
@@ -204,7 +204,7 @@ def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statem
     return tuple(found)
 
 
-def _bare(clause: str) -> tuple[int, int]:
+def body_of(clause: str) -> tuple[int, int]:
     """Return where the words of a clause begin and end, list marks and emphasis left out."""
     end = len(clause.rstrip().rstrip("*_`|").rstrip())
     match = _MARKUP.match(clause, 0, end)
@@ -327,7 +327,7 @@ def _may_mean(pronoun: str, subject: str, preceding: Sequence[str]) -> bool:
 
 def _subject(said: str) -> str:
     """Return what a statement is about: the words before its verb, where these are all it begins with."""
-    begin, end = _bare(said)
+    begin, end = body_of(said)
     found: list[re.Match[str]] = []
     matches = list(_WORD.finditer(said, begin, min(end, begin + 120)))
     for match, after in zip(matches, [*matches[1:], None], strict=True):

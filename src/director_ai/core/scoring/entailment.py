@@ -30,6 +30,10 @@ MOST_PREMISE: Final = 6_000
 SINGLES: Final = 2
 """Facts that are also read alone: among others, a short one may be overlooked."""
 _CERTAIN: Final = 1e-4
+_HOPELESS: Final = -3.0
+"""Log-odds below which support falls as fast as the model says that the facts contradict the claim, and no faster."""
+_SLOWEST: Final = 0.02
+_SLOPE: Final = 0.33
 _GRAVE: Final = frozenset({"number", "money", "percent", "duration", "date", "time"})
 
 
@@ -121,7 +125,7 @@ def weigh(claim: Reading, evidence: Reading, opinions: Sequence[Opinion] | None)
     differences = tuple(compare_readings(claim, evidence))
     features = features_of(claim, evidence, differences, opinions)
     weights = HEURISTIC if opinions is None else MODEL
-    support = probability(weights.support, features)
+    support = probability(weights.support, features, slope=_slope(opinions))
     contradiction = min(probability(weights.contradiction, features), 1.0 - support)
     return Weighed(
         support=support,
@@ -157,9 +161,16 @@ def features_of(
     )
 
 
-def probability(weights: Weights, features: Features) -> float:
+def _slope(opinions: Sequence[Opinion] | None) -> float:
+    """Return how fast support falls below all hope: in hard texts facts are silent about much that is right."""
+    return _SLOWEST + (_SLOPE - _SLOWEST) * opinions[0].contradicted if opinions else 1.0
+
+
+def probability(weights: Weights, features: Features, *, slope: float = 1.0) -> float:
     """Return the logistic of the weighed features, rounded so that every platform agrees."""
     total = math.fsum([weight * value for weight, value in zip(weights, (1.0, *features), strict=True)])
+    if total < _HOPELESS:
+        total = _HOPELESS + slope * (total - _HOPELESS)
     return round(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total)))), 6)
 
 

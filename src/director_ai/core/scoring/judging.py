@@ -102,8 +102,8 @@ def without_model(clauses: Sequence[Clause]) -> Judgement:
         verdicts.append(
             _failed(_Open(clause, claim, (), []), "model_unavailable") if is_claim else _kept(clause, claim)
         )
+    yield from ()  # a plan without questions
     return verdicts
-    yield  # a plan without questions
 
 
 def remember(said: list[str], claim: str) -> None:

@@ -142,5 +142,6 @@ def _quantifier(t: Tokens, i: int) -> Placed | None:
         return None
     if word == "all" and t.words[i + 1] == "-":
         return None
-    start, end, text = t.span(first, i)
-    return Placed(Slot(kind="quantifier", start=start, end=end, text=text, value=(place,), unit=scale), first, i)
+    last = i + 1 if word in {"every", "each"} and t.words[i + 1] == "single" else i
+    start, end, text = t.span(first, last)
+    return Placed(Slot(kind="quantifier", start=start, end=end, text=text, value=(place,), unit=scale), first, last)

@@ -289,6 +289,8 @@ def _read_kin(t: Tokens, i: int, first: int, end: int, relation: Relation) -> It
 
 def _holder(t: Tokens, i: int, start: int, first: int, end: int) -> Noun | None:
     """Who has the part that the noun at token `i` names; its own words begin at `start`."""
+    while start > first and t.words[start - 1] in _ADVERBS:
+        start -= 1
     if start > first and t.words[start - 1] in _BEING:
         return _subject(t, start, first)[0]
     if is_name(t, i + 1) and is_content(t, i + 1):

@@ -90,7 +90,7 @@ def noun_before(t: Tokens, i: int, first: int) -> Noun | None:
     """The noun that a verb after token `i` has as its subject."""
     if i >= first and t.words[i] in {"who", "which", "that", "whom"}:
         i -= 1
-    if i >= first and t.words[i] == ",":
+    if i >= first and t.words[i] in {",", "."}:  # a full stop within a sentence ends a short form: "Acme Ltd. bought"
         i -= 1
     tokens = run_before(t, i, first)
     if not tokens:
@@ -117,7 +117,8 @@ def _is_in_relative(t: Tokens, start: int, first: int) -> bool:
         if t.kinds[k] == "sign":
             return False
         if t.words[k] in {"who", "which", "that"}:
-            return t.words[start] not in {"who", "which", "that"}
+            is_that_one = t.words[k] == "that" and t.words[k - 1] in _WITHIN  # "in that year, the bank bought"
+            return not is_that_one and t.words[start] not in {"who", "which", "that"}
     return False
 
 

@@ -31,7 +31,9 @@ tell dst=A src=from hear_from heard_from
 give dst=to src=A go_from
 tell src=A dst=to tell told inform notify advise warn alert
 succeed new=A old=P replace succeed succeeded supersede follow
-succeed new=A old=from take+over took+over
+trade dst=A src=from take+over took+over taken+over
+trade dst=A src=from thing=over take_over took_over taken_over
+succeed new=A old=from take+over_from took+over_from
 succeed old=A new=P precede
 succeed old=A new=to hand+over handed+over
 succeed old=A new=for make+way made+way make+room give+way gave+way

@@ -27,6 +27,7 @@ __all__ = ["compare_roles", "tell_same_event"]
 _LONGEST = 200  # no sentence is read further than this
 _SENTENCES = 30  # of the evidence, that may say after all what the claim does
 _FEWEST = 2  # words that both texts must have: one for each side
+_TRADE = "trade"
 
 
 def _group(kind: str) -> str:
@@ -107,10 +108,13 @@ def _may_differ(mine: Clause, nearby: list[frozenset[str]]) -> bool:
 def _find_exchanged(mine: Clause, evidence: Reading, numbers: list[int], rivals: frozenset[str]) -> Clause | None:
     """The evidence's clause with the sides exchanged, unless another has, or may have, them as the claim does."""
     others = _read_rivals(mine, evidence, numbers, rivals)
-    if any(_is_straight(mine, other) or _may_be_straight(mine, other) for other in others):
-        return None
-    found = next((other for other in others if _has_same_thing(mine, other) and _is_exchanged(mine, other)), None)
+    found = next(
+        (other for other in others if _has_same_thing(mine, other, evidence) and _is_exchanged(mine, other)), None
+    )
     if found is None:
+        return None
+    near = [other for other in others if not _is_of_another_thing(mine, other, found)]
+    if any(_is_straight(mine, other) or _may_be_straight(mine, other) for other in near):
         return None
     elsewhere = [number for number in range(min(len(evidence.t.sentences), _SENTENCES)) if number not in numbers]
     return (
@@ -191,12 +195,30 @@ def _is_exchanged(mine: Clause, other: Clause) -> bool:
     return False
 
 
-def _has_same_thing(mine: Clause, other: Clause) -> bool:
-    """Whether two words may be of one event: what is sold is what was bought."""
+def _has_same_thing(mine: Clause, other: Clause, evidence: Reading) -> bool:
+    """Whether two words may be of one event: what is sold is what was bought, under whatever name."""
     one, two = _thing(mine), _thing(other)
-    if one and two:
-        return not (one.heads.isdisjoint(two.words) and two.heads.isdisjoint(one.words))
-    return mine.kind == other.kind or "give" in (mine.kind, other.kind)
+    if not (one and two):
+        return mine.kind == other.kind or "give" in (mine.kind, other.kind)
+    if _are_one(one, two) or (mine.kind == other.kind == _TRADE and _are_traded(mine, other)):
+        return True
+    return mine.kind == other.kind == _TRADE and one.words.isdisjoint(evidence.t.stems)
+
+
+def _are_one(one: Noun, two: Noun) -> bool:
+    return not (one.heads.isdisjoint(two.words) and two.heads.isdisjoint(one.words))
+
+
+def _are_traded(mine: Clause, other: Clause) -> bool:
+    """Whether who buys in one is what is bought in the other, both ways: companies take over one another."""
+    a, b, c, d = mine.parts.get("dst"), _thing(mine), other.parts.get("dst"), _thing(other)
+    return bool(a and b and c and d and a.heads & d.words and b.heads & c.words)
+
+
+def _is_of_another_thing(mine: Clause, other: Clause, found: Clause) -> bool:
+    """Whether a clause tells of something else than the claim and the exchanged clause do, both of the same."""
+    one, two, both = _thing(mine), _thing(other), _thing(found)
+    return bool(one and two and both and _are_one(one, both) and not _are_one(one, two))
 
 
 def _thing(clause: Clause) -> Noun | None:
