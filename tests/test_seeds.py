@@ -12,6 +12,7 @@ import pytest
 
 from director_ai import HaltEvidence
 from director_ai.core.safety_event import validate_safety_event
+from director_ai.core.streaming_repair import REDACTED_CLAUSE
 from director_ai.core.types import HaltTraceAttribution
 from director_ai.testing import ScriptedReviewer, ScriptedScorer, ScriptedTokens
 
@@ -249,3 +250,63 @@ def test_session_properties_of_the_page() -> None:
 
     for session in sessions():
         assert {name: type(getattr(session, name)) for name in table} == table
+
+
+REPAIR = """
+from director_ai.core.streaming_repair import StreamingRepairer
+def score(clause: str) -> float:
+    {body} # support in [0, 1] for one clause
+def retrieve(clause: str):
+    return [{{"id": "vector:ceo", "text": "The CEO is Jane Doe."}}]
+def rewrite(clause: str, evidence: list[str]) -> str:
+    return "The CEO is Jane Doe."
+repairer = StreamingRepairer(
+    score, threshold=0.6, retrieve_fn=retrieve, rewrite_fn=rewrite
+)
+result = repairer.repair("The CEO is a robot. Contact support.", tenant_id="acme")
+print(result.repaired) # True
+print(result.repaired_text) # "The CEO is Jane Doe. Contact support."
+for event in result.events: # one tenant-safe warn event per fix
+    ...
+"""
+
+
+def test_streaming_repair(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(REPAIR.format(body='return 0.1 if "robot" in clause else 0.9'), {})["result"]
+
+    assert capsys.readouterr().out == "True\nThe CEO is Jane Doe. Contact support.\n"
+    (event,) = result.events
+    assert (event.policy_decision, event.tenant_id) == ("warn", "acme")
+    assert validate_safety_event(event.to_dict()) == event
+
+
+def test_streaming_repair_with_a_score_that_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(REPAIR.format(body="..."), {})["result"]
+
+    assert capsys.readouterr().out == f"True\n{REDACTED_CLAUSE} {REDACTED_CLAUSE}\n"
+    assert {action.reason for action in result.actions} == {"scorer_invalid"}
+
+
+@pytest.mark.parametrize("tenant", ['tenant_id="acme",', ""], ids=["a tenant", "no tenant"])
+@pytest.mark.parametrize("rewriter", ["rewrite_fn=my_llm_rewrite,", ""], ids=["a rewriter", "the default"])
+def test_streaming_repair_through_the_guard(tenant: str, rewriter: str) -> None:
+    result = run(
+        f"""
+        from director_ai.guard import ProductionGuard
+        guard = ProductionGuard.from_profile("finance")
+        guard.load_facts({{"refund": "Refunds are available within 30 days."}})
+        result = guard.repair_stream(
+            "What is the refund window?",
+            "Refunds close after 30 days. Late refunds get a bonus.",
+            {tenant}
+            {rewriter} # optional; redacts when omitted
+        )
+        """,
+        {"my_llm_rewrite": lambda clause, evidence: evidence[0]},
+    )["result"]
+
+    first, second = result.actions
+    assert (first.action, first.clause) == ("keep", "Refunds close after 30 days. ")
+    assert second.action == ("rewrite" if rewriter else "redact")
+    assert "bonus" not in result.repaired_text
+    assert first.evidence_ids == ("refund",)

@@ -41,7 +41,7 @@ _FINANCE = HaltRules(hard_limit=0.5, window_threshold=0.55, trend_threshold=0.12
 _LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12, window_size=10)
 _CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
 
-_STRICT = RepairRules(threshold=0.95, most_redacted=12, most_redacted_share=0.4)
+_STRICT = RepairRules(threshold=0.94, most_redacted=12, most_redacted_share=0.4)
 _LENIENT = RepairRules(threshold=0.5, most_redacted=None, most_redacted_share=0.6)
 
 PROFILES: Final = {

@@ -17,7 +17,7 @@ import pytest
 COMMAND = str(Path(sys.executable).parent / "director-ai")
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x1b]*\x1b\\)")
 STRUCK = re.compile(r"\[-.*?-\]", re.DOTALL)
-PLANTED = ("3.1", "Martin", "airport")
+PLANTED = ("3.1 %", "Martin", "airport")
 
 
 def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:

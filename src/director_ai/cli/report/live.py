@@ -196,7 +196,7 @@ def _row(sign: RenderableType, body: RenderableType, *scores: RenderableType) ->
     grid.add_column(width=1, no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
     options: dict[str, Any] = {"justify": "right", "no_wrap": True}
-    for width in (12, 8)[: len(scores)]:
+    for width in (13, 8)[: len(scores)]:
         grid.add_column(width=width, **options)
     grid.add_row(sign, body, *scores)
     return grid
