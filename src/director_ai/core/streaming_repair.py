@@ -181,6 +181,7 @@ class StreamingRepairer:
         """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
         if self._awaits:
             raise ConfigError("a function is asynchronous: use astream()")
+        _check_listener(on_action)
         record = self._record(tenant_id, request_id)
         performer = SyncPerformer(self._functions, self._deadline)
         following = self._following(record, shape, perform=performer)
@@ -198,6 +199,7 @@ class StreamingRepairer:
         on_action: Callable[[ClauseAction], None] | None = None,
     ) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
+        _check_listener(on_action)
         record = self._record(tenant_id, request_id)
         performer = AsyncPerformer(self._functions, self._deadline)
         following = self._following(record, shape, aperform=performer)
@@ -229,6 +231,7 @@ class StreamingRepairer:
             slow=SLOW & self._functions.keys() if self._read_ahead else frozenset(),
             read_ahead=self._read_ahead,
             continuation=self._continuation,
+            reads_all=shape == "json",
             **{"perform": _never, "aperform": _never} | performers,
         )
 
@@ -247,6 +250,11 @@ def _checked_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{name} must be True or False, got a {type(value).__name__}")
     return value
+
+
+def _check_listener(on_action: object) -> None:
+    if on_action is not None and (not callable(on_action) or is_async(on_action)):
+        raise ConfigError(f"on_action must be a synchronous function or None, got a {type(on_action).__name__}")
 
 
 def _checked_placeholder(placeholder: object) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from director_ai.core.merge import Edit
 
 if TYPE_CHECKING:
     from director_ai.core.checks.answers import Outcome
     from director_ai.core.checks.rules import Stop
-    from director_ai.core.merge import Edit
 
 __all__ = ["FOLLOWER", "Fix", "Fixes", "Follow", "Follower"]
 
@@ -22,6 +24,14 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
     removal: Edit
     """Of the whole stretch, where its edits cannot come about as they were wanted."""
+    text: str = ""
+    """What stands there with all of its edits; empty where it is a removal itself."""
+
+    @property
+    def whole(self) -> Edit:
+        """The same as one edit: what it puts there is examined as it will be read."""
+        removal = self.removal
+        return Edit(removal.start, removal.end, self.text, "rewrite", removal.check, removal.reason)
 
 
 class Follower(Protocol):
@@ -75,20 +85,24 @@ class Follower(Protocol):
         """A fix could not come about; its stretch is removed."""
         ...
 
+    def leave(self, released: int) -> None:
+        """The stream is resumed behind what was released, up to a place, and another one follows it from there."""
+        ...
+
 
 Follow = Callable[[str, int], Follower]
 """From the text that was shown last, and how much was shown in all, to a follower of what comes behind it."""
 
 
 class Fixes:
-    """The fixes of a follower whose text was not released yet."""
+    """The fixes of a follower whose text was not released yet, in the order of the text."""
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._open: list[Fix] = []
 
     def add(self, fix: Fix) -> None:
-        """Take another one."""
+        """Take another one, that stands behind the others."""
         self._open.append(fix)
 
     @property
@@ -100,25 +114,29 @@ class Fixes:
         """Let go of what was released."""
         self._open = [fix for fix in self._open if fix.removal.start >= before]
 
+    def edits_of(self, edit: Edit) -> tuple[Edit, ...]:
+        """Return the edits that a rewrite consists of, where it is a whole fix and came through as it was wanted."""
+        fix = self._around(edit)
+        is_whole = fix is not None and edit == fix.whole
+        return fix.edits if fix is not None and is_whole else (edit,)
+
     def overrule(self, edits: list[Edit], lost: Iterable[Edit]) -> list[Edit] | None:
         """Return edits in which each fix that lost one of its own is a removal instead: half a fix is none.
 
         None where no fix did.
         """
-        own = [edit for edit in lost if edit.check == self._follower.name]
-        broken = [fix for fix in self._open if any(_is_within(edit, fix.removal) for edit in own)]
+        broken = {fix.removal.start: fix for edit in lost if (fix := self._around(edit)) is not None}
         if not broken:
             return None
-        self._open = [fix for fix in self._open if fix not in broken]
-        for fix in broken:
+        for fix in broken.values():
             self._follower.overrule(fix.removal)
-        removals = [fix.removal for fix in broken]
-        return [
-            edit
-            for edit in edits
-            if edit.check != self._follower.name or not any(_is_within(edit, removal) for removal in removals)
-        ] + removals
+        others = [edit for edit in edits if (fix := self._around(edit)) is None or fix.removal.start not in broken]
+        self._open = [fix for fix in self._open if fix.removal.start not in broken]
+        return others + [fix.removal for fix in broken.values()]
 
-
-def _is_within(edit: Edit, other: Edit) -> bool:
-    return other.start <= edit.start and edit.end <= other.end
+    def _around(self, edit: Edit) -> Fix | None:
+        """Return the fix that an edit is a part of."""
+        if edit.check != self._follower.name:
+            return None
+        place = bisect.bisect_right(self._open, edit.start, key=lambda fix: fix.removal.start) - 1
+        return self._open[place] if place >= 0 and edit.end <= self._open[place].removal.end else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.checks.answers import Trouble, read_answer
@@ -20,6 +19,7 @@ from director_ai.core.checks.tracks import (
     Track,
     as_removal,
     is_own,
+    labelled,
     moved_conflict,
     stop_order,
     words_of,
@@ -41,9 +41,6 @@ __all__ = ["MOST_HELD", "CheckGate"]
 
 MOST_HELD: Final = 1_000_000
 """Characters that may wait for a check; a match that never ends must not fill the memory."""
-_LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
-_UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
-"""Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
 
 
 class CheckGate:
@@ -197,7 +194,7 @@ class CheckGate:
             if track.rule.check.name != edit.check and track.rule.check.frontier != "text"
         ]
         if not calls:
-            self._edits += self._rewrites
+            self._edits += itertools.chain.from_iterable(map(self._parts, self._rewrites))
             self._rewrites = []
             self._recent = "".join([self._recent, *self._fresh])
             self._fresh = []
@@ -280,12 +277,17 @@ class CheckGate:
                 self._follower.overrule(fix.removal)
                 continue
             self._fixes.add(fix)
-            for edit in fix.edits:
-                (self._rewrites if edit.kind == "rewrite" and edit.replacement else self._edits).append(edit)
+            if fix.text:
+                self._rewrites.append(fix.whole)
+            else:
+                self._edits += fix.edits
         stop = self._follower.stop
         if stop is not None and stop.failure not in self._failures:
             self._failures.append(stop.failure)
             self._stop_at(stop)
+
+    def _parts(self, edit: Edit) -> tuple[Edit, ...]:
+        return (edit,) if self._fixes is None else self._fixes.edits_of(edit)
 
     def _behind_context(self, edit: Edit) -> Edit | None:
         """Return what of an edit concerns text that was not shown yet."""
@@ -353,9 +355,9 @@ class CheckGate:
             if place in spoiled:
                 self._edits.append(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
             else:
-                found_in = [self._labelled(cut, edit.replacement, 0) for cut in cuts.get(place, ())]
+                found_in = [labelled(cut, edit.replacement, 0, self._label) for cut in cuts.get(place, ())]
                 cleaned = merge_edits(edit.replacement, found_in).text
-                self._edits.append(dataclasses.replace(edit, replacement=cleaned))
+                self._edits += self._parts(dataclasses.replace(edit, replacement=cleaned))
         self._rewrites = []
         if self._fixes is not None:
             self._edits = self._fixes.overrule(self._edits, lost) or self._edits
@@ -441,7 +443,7 @@ class CheckGate:
             return source
         if self._label is not None:
             in_order = sorted(ready, key=lambda each: (each.start, each.end, each.check, each.replacement))
-            ready = [self._labelled(edit, source, base) for edit in in_order]
+            ready = [labelled(edit, source, base, self._label) for edit in in_order]
         merged = self._merged(source, ready, base)
         self._applied += merged.applied
         self._conflicts += merged.conflicts
@@ -460,19 +462,17 @@ class CheckGate:
                 return merge_edits(source, mended, policy=self._policy, base=base)
         return merged
 
-    def _labelled(self, edit: Edit, source: str, base: int) -> Edit:
-        """Give a typed placeholder its number, where the conversation counts them."""
-        match = _LABEL.fullmatch(edit.replacement) if self._label and edit.kind == "remove" else None
-        if match is None or self._label is None or match[1] in _UNTYPED:
-            return edit
-        return dataclasses.replace(edit, replacement=self._label(match[1], source[edit.start - base : edit.end - base]))
-
     # --- the end ----------------------------------------------------------------------------------------------
 
     @property
     def rest_before_stop(self) -> str:
         """The text before the stop that was not released: a continuation begins behind it."""
         return "".join(self._store)[: self.stop.at - self._released] if self.stop else ""
+
+    def leave(self) -> None:
+        """The stream goes on in another gate."""
+        if self._follower is not None:
+            self._follower.leave(self._released)
 
     @property
     def released(self) -> int:

@@ -35,14 +35,16 @@ Ask = tuple[Literal["open", "token", "check", "reask", "release"], tuple[Any, ..
 Plan = Generator[Ask, Any, None]
 _ASK_TOKEN: Final[Ask] = ("token", ())
 _CONTEXT: Final = 512
-"""Characters before a new beginning that the checks see again."""
+"""Characters before a new beginning that the checks see again, unless one of them must read all of them."""
 
 
 class CheckSession:
     """One stream through one or more stages: what a stage releases is what the next one reads."""
 
-    def __init__(self, stages: Sequence[Callable[..., CheckGate]], most_reasks: int) -> None:
-        self._stages, self._most_reasks = stages, most_reasks
+    def __init__(
+        self, stages: Sequence[Callable[..., CheckGate]], most_reasks: int, *, reads_all: bool = False
+    ) -> None:
+        self._stages, self._most_reasks, self._reads_all = stages, most_reasks, reads_all
         self.gates = [make() for make in stages]
         self.reasks = 0
         self._before = 0  # what was shown and is not in the context of the present gates
@@ -81,8 +83,11 @@ class CheckSession:
         self._earlier.append(self._present())
         self.reasks += 1
         shown = "".join(part.text for part in self._earlier)
-        self.gates = [make(context=shown[-_CONTEXT:], shown=len(shown)) for make in self._stages]
-        self._before = len(shown) - len(shown[-_CONTEXT:])
+        context = shown if self._reads_all else shown[-_CONTEXT:]
+        for gate in self.gates:
+            gate.leave()
+        self.gates = [make(context=context, shown=len(shown)) for make in self._stages]
+        self._before = len(shown) - len(context)
         self.gates[stopped].accept(held)
 
     def _present(self) -> CheckedText:
@@ -146,10 +151,8 @@ def check_plan(session: CheckSession) -> Plan:
         prefix, failure = session.prefix, session.stop.failure
         try:
             yield "reask", (prefix, failure)
-        except BaseException as error:
-            if must_pass(error):
-                raise
-            session.fail("continuation_error", f"type={type_name(error)}")
+        except BaseException as error:  # noqa: BLE001 - as above
+            session.fail(*_fault("continuation_error", error))
             return
         session.go_on()
 
@@ -199,9 +202,13 @@ def _prepare(gates: Sequence[CheckGate]) -> Plan:
 
 
 def _source_failed(gate: CheckGate, error: BaseException) -> None:
+    gate.fail(*_fault("source_error", error))
+
+
+def _fault(reason: str, error: BaseException) -> tuple[str, str]:
+    """Return what a failure is called, and of what type it was; interrupts and cancellation are raised again."""
     if must_pass(error):
         raise error
     if isinstance(error, Late):
-        gate.fail("timeout", f"waited_for={error.waited_for} limit_s={error.limit:g}")
-    else:
-        gate.fail("source_error", f"type={type_name(error)}")
+        return "timeout", f"waited_for={error.waited_for} limit_s={error.limit:g}"
+    return reason, f"type={type_name(error)}"

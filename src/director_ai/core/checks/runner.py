@@ -60,6 +60,8 @@ class Following(NamedTuple):
     read_ahead: int = 256
     """Tokens."""
     continuation: Continuation | None = None
+    reads_all: bool = False
+    """Where generation is resumed, the end of what was shown is not enough: what follows can only be read behind it."""
 
 
 class Conversation(Protocol):
@@ -221,7 +223,8 @@ class Checks:
         ]
         if following is not None:
             makers[-1] = functools.partial(makers[-1], follow=following.follow)
-        return CheckSession(makers, self._most_reasks)
+        reads_all = following is not None and following.reads_all
+        return CheckSession(makers, self._most_reasks, reads_all=reads_all)
 
     def _run(
         self, session: CheckSession, source: TokenSource, stages: list[list[Rule]], following: Following | None
@@ -244,8 +247,8 @@ class Checks:
 
         def reask(prefix: str, failure: Failure) -> None:
             close()
-            source.tokens = self._continue(following)(prefix, failure)
-            open_source(source.tokens)
+            source.tokens = calls.bind("continuation", self._continue(following))(prefix, failure)
+            actions["open"]()
 
         def check(stage: int, wanted: list[tuple[int, Any]]) -> list[Outcome]:
             if ahead is not None and following is not None and _is_slow(wanted, following):
@@ -295,8 +298,7 @@ class Checks:
             taken = source.take()
             await calls.close(lambda: taken, awaits=isinstance(taken, AsyncIterable))
             go_on = self._continue(following)
-            tokens = getattr(go_on, "acall", go_on)(prefix, failure)
-            source.tokens = await tokens if inspect.isawaitable(tokens) else tokens
+            source.tokens = await calls.bind("continuation", getattr(go_on, "acall", go_on))(prefix, failure)
             await open_source()
 
         async def check(stage: int, wanted: list[tuple[int, Any]]) -> list[Outcome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -10,10 +11,26 @@ from director_ai.core.checks.units import Unit, cutter_for
 from director_ai.core.merge import Conflict, Edit, moved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from director_ai.core.checks.rules import Rule, Stop
 
-__all__ = ["MOST_ASKS", "REDACTED", "Call", "Track", "as_removal", "is_own", "moved_conflict", "stop_order", "words_of"]
+__all__ = [
+    "MOST_ASKS",
+    "REDACTED",
+    "Call",
+    "Track",
+    "as_removal",
+    "is_own",
+    "labelled",
+    "moved_conflict",
+    "stop_order",
+    "words_of",
+]
 
+_LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
+_UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
+"""Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
 REDACTED: Final = "[REDACTED]"
 MOST_ASKS: Final = 512
 _GRAVITY: Final = ("refrain", "exception", "halt", "reask")
@@ -70,3 +87,11 @@ def stop_order(stop: Stop) -> tuple[int, int, int, str]:
     """What comes first in the text; at one place a check that could not be asked, then whatever releases least."""
     grave = _GRAVITY.index(stop.action) if stop.action in _GRAVITY else -1
     return stop.at, grave, stop.failure.end, stop.failure.check
+
+
+def labelled(edit: Edit, source: str, base: int, label: Callable[[str, str], str] | None) -> Edit:
+    """Return an edit whose typed placeholder has its number, where the conversation counts them."""
+    match = _LABEL.fullmatch(edit.replacement) if label and edit.kind == "remove" else None
+    if match is None or label is None or match[1] in _UNTYPED:
+        return edit
+    return dataclasses.replace(edit, replacement=label(match[1], source[edit.start - base : edit.end - base]))

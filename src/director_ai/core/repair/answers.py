@@ -47,7 +47,8 @@ def read_evidence(outcome: Outcome) -> tuple[EvidenceChunk, ...] | str:
         return "retriever_invalid"
     try:
         found = [_chunk(each) for each in itertools.islice(iter(value), _MOST_EVIDENCE)]
-    except Exception:  # noqa: BLE001 - a foreign retriever may answer with anything
+    except BaseException as error:  # noqa: BLE001 - a foreign retriever may answer with anything
+        trouble_of("retriever", error)
         return "retriever_invalid"
     return tuple(chunk for chunk in found if chunk.text.strip())
 
@@ -64,6 +65,12 @@ def _chunk(entry: Any) -> EvidenceChunk:
     return EvidenceChunk(str.__str__(text), 0.0, str(source))
 
 
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise TypeError("neither a text nor a list of texts")
+    return list(itertools.islice(value, MOST_CANDIDATES))
+
+
 def read_candidates(outcome: Outcome, clause: str, longest: int) -> tuple[str, ...] | str:
     """Return what a rewriter offers in a clause's place, the best first, or why there is nothing."""
     answered, value = outcome
@@ -71,10 +78,11 @@ def read_candidates(outcome: Outcome, clause: str, longest: int) -> tuple[str, .
         return trouble_of("rewriter", value)
     if value is None:
         return "rewrite_blank"
-    offered = [value] if isinstance(value, str) else value
-    if not isinstance(offered, list | tuple) or not all(isinstance(each, str) for each in offered):
+    try:
+        offered = [value] if isinstance(value, str) else _listed(value)
+        texts = [" ".join(str.__str__(each).split()) for each in offered]  # by its real type: a mock may claim any
+    except Exception:  # noqa: BLE001 - as above
         return "rewriter_invalid"
-    texts = [" ".join(str.__str__(each).split()) for each in offered[:MOST_CANDIDATES]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if not texts:
         return "rewrite_blank"

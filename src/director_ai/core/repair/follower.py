@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import re
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from director_ai.core.borders import abbreviation
 from director_ai.core.checks.following import Fix
 from director_ai.core.checks.rules import Failure, Stop
-from director_ai.core.merge import Edit, edits_between
+from director_ai.core.merge import Edit, edits_between, moved
 from director_ai.core.repair.plan import repair_clauses
 from director_ai.core.repair.record import ClauseAction, event_of, halt_event
+from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.judging import remember
 from director_ai.core.segment import Clause
 from director_ai.core.types import HaltEvidence
@@ -37,7 +37,7 @@ _AT_ONCE: Final = 32
 _TRIES: Final = 2
 """How often an open clause is judged early: what only looks complete must not be paid for many times."""
 _MOSTLY: Final = 0.7
-_SEEMS_COMPLETE = re.compile(r"(\S*)[.!?]\Z")
+_TERMINATORS: Final = frozenset(".!?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +80,8 @@ class RepairRecord:
     redacted: int = 0
     arrived: list[float] = field(default_factory=list)
     """When each of them was known to be complete."""
+    settled: int = 0
+    """How many of the actions are of text that was released before generation was resumed the last time."""
     halt_evidence: HaltEvidence | None = None
     halt_event: SafetyEvent | None = None
 
@@ -89,16 +91,31 @@ class RepairRecord:
         self.actions.append(action)
         self.arrived.append(arrived)
 
-    def overrule(self, start: int, placeholder: str) -> None:
+    def resume(self, seen: int) -> None:
+        """Begin anew behind what was released; clauses that were judged and not shown will be judged again."""
+        self.settled = self.released(seen)
+        unseen = self.actions[self.settled :]
+        self.judged -= len(unseen)
+        self.redacted -= sum(action.action == "redact" for action in unseen)
+        for kept in (self.actions, self.events, self.arrived):
+            del kept[self.settled :]
+
+    def released(self, seen: int) -> int:
+        """Return how many of the actions are of text that was released, where that reaches up to a place."""
+        return bisect.bisect_right(self.actions, seen, lo=self.settled, key=lambda action: action.end)
+
+    def overrule(self, removal: Edit) -> None:
         """Record that a clause is redacted rather than rewritten."""
-        place = bisect.bisect_left(self.actions, start, key=lambda action: action.start)
+        place = bisect.bisect_left(self.actions, removal.start, lo=self.settled, key=lambda action: action.start)
         action = self.actions[place]
+        start, end = body_of(action.clause)
         self.actions[place] = dataclasses.replace(
             action,
             action="redact",
-            text=placeholder + action.clause[len(action.clause.rstrip()) :],
-            detail="unsafe_rewrite",
+            text=action.clause[:start] + self.placeholder + action.clause[end:],
+            detail="unsafe_rewrite" if action.action == "rewrite" else action.detail,
             rewritten_support=None,
+            edits=(removal,),
         )
         self.events[place] = self._event(self.actions[place], place)
 
@@ -203,8 +220,7 @@ class RepairFollower:
         clauses = [clause for clause, _ in self._batch]
         prepared, spent = self._verdict_prepared_for(clauses[0])
         self._tried = []
-        self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared))
-        self._since -= spent
+        self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared), spent)
 
     def _verdict_prepared_for(self, clause: PlacedClause) -> tuple[ClauseVerdict | None, float]:
         prepared, self._prepared = self._prepared, None
@@ -212,8 +228,8 @@ class RepairFollower:
             return None, 0.0
         return dataclasses.replace(prepared[1], clause=clause.text, start=clause.start), prepared[2]
 
-    def _start(self, plan: Plan[Any]) -> None:
-        self._plan, self._since = plan, self._record.clock()
+    def _start(self, plan: Plan[Any], spent: float = 0.0) -> None:
+        self._plan, self._since = plan, self._record.clock() - spent
         self._advance(lambda: next(plan))
 
     def answer(self, outcome: Outcome) -> None:
@@ -221,6 +237,8 @@ class RepairFollower:
         plan = self._plan
         assert plan is not None  # noqa: S101 - it asked
         answered, value = outcome
+        if isinstance(value, GeneratorExit):
+            value = RuntimeError("GeneratorExit")  # a function's own is a failure; thrown as it is, it closes the plan
         self._advance(lambda: plan.send(value) if answered else plan.throw(value))
 
     def take_fixes(self) -> list[Fix]:
@@ -230,7 +248,11 @@ class RepairFollower:
 
     def overrule(self, removal: Edit) -> None:
         """A rewrite could not come about beside what other checks removed, or was not safe itself."""
-        self._record.overrule(removal.start + self._offset, removal.replacement)
+        self._record.overrule(moved(removal, self._offset))
+
+    def leave(self, released: int) -> None:
+        """The stream is resumed behind what was released: clauses that were not will be judged again."""
+        self._record.resume(released + self._offset)
 
     def _advance(self, step: Callable[[], Any]) -> None:
         """Go on with the plan to its next question, or decide by what it came to."""
@@ -253,12 +275,13 @@ class RepairFollower:
             self._record.judged += 1
             if action.action == "redact" and self._is_ruin(action, clause):
                 return
-            self._record.add(action, arrived)
-            remember(self._record.said, fate.said)
             if action.changed:
                 removal = _removal(fate, self._record.placeholder)
                 edits = (removal,) if action.action == "redact" else _edits(fate)
-                self._fixes.append(Fix(edits, removal))
+                self._fixes.append(Fix(edits, removal, clause.written(fate.text)))
+                action = dataclasses.replace(action, edits=tuple(moved(edit, self._offset) for edit in edits))
+            self._record.add(action, arrived)
+            remember(self._record.said, fate.said)
             if action.action == "rewrite" and self._record.continuations > 0:
                 self._record.continuations -= 1
                 end = clause.place(fate.body[1])
@@ -302,8 +325,9 @@ class RepairFollower:
 
 def _is_over(held: str) -> bool:
     """Whether an open clause seems to be at its end."""
-    found = _SEEMS_COMPLETE.search(held)
-    return found is not None and " " in held and not (held[-1] == "." and abbreviation(found[1]))
+    if held[-1:] not in _TERMINATORS or " " not in held:
+        return False
+    return held[-1] != "." or not abbreviation(held.rsplit(maxsplit=1)[-1][:-1])
 
 
 def _removal(fate: Fate, placeholder: str) -> Edit:
@@ -318,6 +342,8 @@ def _edits(fate: Fate) -> tuple[Edit, ...]:
     clause, (start, end) = fate.clause, fate.body
     said, reason = clause.text[start:end], fate.verdict.reason
     edits = edits_between(said, fate.text, check=NAME, reason=reason)
+    if edits and edits[-1].start == len(said):  # what is added at the end must not be left out where a release ends
+        edits = (*edits[:-1], Edit(len(said) - 1, len(said), said[-1] + edits[-1].replacement, "rewrite", NAME, reason))
     if sum(edit.end - edit.start for edit in edits) > _MOSTLY * len(said):
         edits = (Edit(0, len(said), fate.text, "rewrite", NAME, reason),)
     return tuple(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
+import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from director_ai.core.ranges import LONGEST_SECONDS
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls
 from director_ai.core.runtime.plan import Late
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from director_ai.core.checks.answers import Outcome
 
 __all__ = ["SLOW", "AsyncPerformer", "Injected", "SyncPerformer", "is_async"]
@@ -58,9 +57,19 @@ class Injected:
         if not self.batched:
             return True, outcomes
         (items,), (answered, values) = what, outcomes[0]
-        if answered and (not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(items)):
-            answered, values = True, [None] * len(items)  # no answer to any of them
-        return True, [(answered, value) for value in (values if answered else [values] * len(items))]
+        if not answered:
+            return True, [(False, values)] * len(items)
+        return True, [(True, value) for value in _one_for_each(values, len(items))]
+
+
+def _one_for_each(values: Any, count: int) -> list[Any]:
+    """Return the items of a list or array where there are as many as were asked for; otherwise no answer to any."""
+    try:
+        is_list = hasattr(values, "__len__") and not isinstance(values, str | bytes | bytearray | Mapping | Set)
+        found = list(itertools.islice(values, count + 1)) if is_list else []
+    except Exception:  # noqa: BLE001 - a foreign function may answer with anything
+        found = []
+    return found if len(found) == count else [None] * count
 
 
 class SyncPerformer:
@@ -84,6 +93,7 @@ class SyncPerformer:
         try:
             answer = self._calls.bind(kind, function)(*args)
         except Late as late:
+            self._calls.leave()
             self._calls = self._fresh()
             return False, late
         except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
@@ -96,19 +106,24 @@ class SyncPerformer:
 
     def leave(self) -> None:
         """Let the thread end."""
-        self._calls.close(lambda: None)
+        self._calls.leave()
 
 
 class AsyncPerformer:
     """Awaits what is asynchronous, several at a time; slow functions that are not go to a thread."""
 
     def __init__(self, functions: Mapping[str, Injected], deadline: float | None) -> None:
-        self._functions = {kind: _awaiting(kind, injected) for kind, injected in functions.items()}
+        self._functions = {kind: _awaiting(injected) for kind, injected in functions.items()}
         self._deadline = deadline
-        self._calls = self._fresh()
+        self._calls: dict[bool, AsyncCalls] = {}
 
-    def _fresh(self) -> AsyncCalls:
-        return AsyncCalls(each=self._deadline, total=None, clock=time.monotonic)
+    def _calls_of(self, kind: str) -> AsyncCalls:
+        """Return who calls the functions of a kind; where one may take long, with a time limit and so on a thread."""
+        is_slow = kind in SLOW
+        if is_slow not in self._calls:
+            each = self._deadline or (LONGEST_SECONDS if is_slow else None)
+            self._calls[is_slow] = AsyncCalls(each=each, total=None, clock=time.monotonic)
+        return self._calls[is_slow]
 
     async def __call__(self, ask: Ask) -> Outcome:
         """Return what came of a question."""
@@ -138,28 +153,21 @@ class AsyncPerformer:
 
     async def _call(self, kind: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
         try:
-            return True, await self._calls.bind(kind, function)(*args)
+            return True, await self._calls_of(kind).bind(kind, function)(*args)
         except anyio.get_cancelled_exc_class():
             raise
         except Late as late:
-            self._calls = self._fresh()
+            self._calls.pop(kind in SLOW).leave()
             return False, late
         except BaseException as error:  # noqa: BLE001 - as above
             return False, error
 
-    async def leave(self) -> None:
+    def leave(self) -> None:
         """Let the thread end."""
-        await self._calls.close(lambda: None, awaits=False)
+        for calls in self._calls.values():
+            calls.leave()
 
 
-def _awaiting(kind: str, injected: Injected) -> Injected:
-    """Return a function as it is called here: by its asynchronous form, or on a thread where it may take long."""
-    function = getattr(injected.function, "acall", None) or injected.function
-    if kind == "rewrite" and not is_async(function):
-        function = functools.partial(_on_thread, function)
-    return Injected(function, injected.batched, injected.single)
-
-
-async def _on_thread(function: Callable[..., Any], *args: Any) -> Any:
-    found: Awaitable[Any] | Any = await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=True)
-    return await found if inspect.isawaitable(found) else found
+def _awaiting(injected: Injected) -> Injected:
+    """Return a function as it is called here: by its asynchronous form, where it has one."""
+    return Injected(getattr(injected.function, "acall", injected.function), injected.batched, injected.single)

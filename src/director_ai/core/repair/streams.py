@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from director_ai.core.repair.follower import NAME
 from director_ai.core.repair.record import ClauseAction, RepairResult
+from director_ai.core.runtime.interrupts import must_pass
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 
     from director_ai.core.checks.runner import AsyncCheckedStream, CheckedStream
     from director_ai.core.repair.follower import RepairRecord
     from director_ai.core.repair.performing import AsyncPerformer, SyncPerformer
 
 __all__ = ["AsyncRepairStream", "RepairPiece", "RepairStream"]
+
+
+_log: Final = logging.getLogger(__name__)
 
 
 class RepairPiece(NamedTuple):
@@ -39,27 +45,39 @@ class _Told:
     def piece(self, text: str) -> RepairPiece:
         """Return a piece with the actions that it completes."""
         now, until = self._record.clock(), self._pieces.seen
-        first = self._told
         actions = self._record.actions
-        while self._told < len(actions) and actions[self._told].end <= until:
-            held = now - self._record.arrived[self._told]
-            actions[self._told] = dataclasses.replace(actions[self._told], held_seconds=held)
-            self._told += 1
-        told = tuple(actions[first : self._told])
-        for action in told if self._on_action else ():
-            self._on_action(action)  # type: ignore[misc]  # not None, by the line above
+        fresh = range(self._told, max(self._told, self._record.released(until)))
+        for place in fresh:
+            held = now - self._record.arrived[place]
+            actions[place] = dataclasses.replace(actions[place], held_seconds=held)
+        self._told = fresh.stop
+        told = tuple(actions[fresh.start : fresh.stop])
+        for action in told:
+            self._tell(action)
         return RepairPiece(text, told)
+
+    def _tell(self, action: ClauseAction) -> None:
+        """Tell a listener; one that fails must not take from the reader what was released."""
+        try:
+            if self._on_action is not None:
+                self._on_action(action)
+        except BaseException as error:
+            if must_pass(error):
+                raise
+            # The type alone: a message may repeat the text.
+            _log.error("on_action failed with %s; the stream goes on", type(error).__name__)
 
     @property
     def result(self) -> RepairResult:
         """What came of it so far."""
         checked, until = self._pieces.result, self._pieces.seen
-        released = [place for place, action in enumerate(self._record.actions) if action.end <= until]
-        events = [event for place in released if (event := self._record.events[place])]
-        halted = self._record.halt_event if checked.ended_by == "halt" else None
+        released = self._record.released(until)
+        events = [event for event in self._record.events[:released] if event]
+        is_ruin = any(failure.check == NAME and failure.action == "halt" for failure in checked.failures)
+        halted = self._record.halt_event if is_ruin else None
         return RepairResult(
             repaired_text=checked.text,
-            actions=tuple(self._record.actions[place] for place in released),
+            actions=tuple(self._record.actions[:released]),
             events=tuple(events) + ((halted,) if halted else ()),
             checked=checked,
             halt_evidence=self._record.halt_evidence if halted else None,
@@ -80,10 +98,11 @@ class RepairStream:
         self._told = _Told(pieces, record, on_action)
         self._open = self._run()
 
-    def _run(self) -> Iterator[RepairPiece]:
+    def _run(self) -> Generator[RepairPiece]:
         try:
             for piece in self._pieces:
                 yield self._told.piece(piece.text)
+            self._told.piece("")  # of clauses that left nothing to show, because other checks removed them
         finally:
             self._performer.leave()
 
@@ -100,6 +119,7 @@ class RepairStream:
 
     def close(self) -> None:
         """Stop reading, and close the token source."""
+        self._open.close()
         self._pieces.close()
         self._performer.leave()
 
@@ -124,12 +144,13 @@ class AsyncRepairStream:
         self._told = _Told(pieces, record, on_action)
         self._open = self._run()
 
-    async def _run(self) -> AsyncIterator[RepairPiece]:
+    async def _run(self) -> AsyncGenerator[RepairPiece]:
         try:
             async for piece in self._pieces:
                 yield self._told.piece(piece.text)
+            self._told.piece("")  # as above
         finally:
-            await self._performer.leave()
+            self._performer.leave()
 
     @property
     def result(self) -> RepairResult:
@@ -144,8 +165,9 @@ class AsyncRepairStream:
 
     async def aclose(self) -> None:
         """Stop reading, and close the token source."""
+        await self._open.aclose()
         await self._pieces.aclose()
-        await self._performer.leave()
+        self._performer.leave()
 
     async def __aenter__(self) -> AsyncRepairStream:
         return self

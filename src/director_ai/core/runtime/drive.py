@@ -176,6 +176,10 @@ class SyncCalls:
         closed.wait(CLOSING_SECONDS)
         self._helper.leave()
 
+    def leave(self) -> None:
+        """Let the thread end when it is done with what it has."""
+        self._helper.leave()
+
     def _call(self, waited_for: str, function: Callable[..., Any], *args: Any) -> Any:
         seconds, late = self._limits.next(waited_for)
         answers: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
@@ -220,6 +224,10 @@ class AsyncCalls:
                 close_quietly(take())
             else:
                 await self._call_on_helper(lambda: close_quietly(take()), ())
+        self._helper.leave()
+
+    def leave(self) -> None:
+        """Let the thread end when it is done with what it has."""
         self._helper.leave()
 
     async def _call(
