@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 from director_ai.core.borders import abbreviation
 from director_ai.core.checks.following import Fix
 from director_ai.core.checks.rules import Failure, Stop
+from director_ai.core.clause_source import PlacedClause
 from director_ai.core.merge import Edit, edits_between, moved
 from director_ai.core.repair.plan import repair_clauses
 from director_ai.core.repair.record import ClauseAction, event_of, halt_event
 from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.judging import remember
-from director_ai.core.segment import Clause
 from director_ai.core.types import HaltEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from director_ai.core.checks.answers import Outcome
-    from director_ai.core.clause_source import ClauseSource, PlacedClause
+    from director_ai.core.clause_source import ClauseSource
     from director_ai.core.repair.plan import Fate, Plan, Tools
     from director_ai.core.safety_event import SafetyEvent
-    from director_ai.core.scoring.coherence import ClauseVerdict
 
 __all__ = ["NAME", "REDACTED_CLAUSE", "RedactionCap", "RepairFollower", "RepairRecord"]
 
@@ -148,7 +147,7 @@ class RepairFollower:
         self._asked: Any = None
         self._since = 0.0
         self._is_early = False
-        self._prepared: tuple[str, ClauseVerdict, float] | None = None
+        self._prepared: tuple[str, Fate, float] | None = None
         self._fixes: list[Fix] = []
         self._tried: list[str] = []  # open texts that were judged early
         self.stop: Stop | None = None
@@ -209,8 +208,9 @@ class RepairFollower:
                 return None
             self._tried.append(held)
             self._is_early = True
-            clause = Clause(text=held, start=self._source.settled, kind="prose", ends_sentence=True)
-            self._start(self._tools.judge([clause], list(self._record.said)))
+            start = self._source.settled
+            clause = PlacedClause(text=held, start=start, end=start + len(held))
+            self._start(repair_clauses([clause], list(self._record.said), self._tools))
         return self._asked
 
     def _begin(self) -> None:
@@ -218,15 +218,19 @@ class RepairFollower:
             self._batch.append(self._ready.popleft())
         self._is_early = False
         clauses = [clause for clause, _ in self._batch]
-        prepared, spent = self._verdict_prepared_for(clauses[0])
+        prepared, spent = self._prepared_for(clauses[0])
         self._tried = []
         self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared), spent)
 
-    def _verdict_prepared_for(self, clause: PlacedClause) -> tuple[ClauseVerdict | None, float]:
+    def _prepared_for(self, clause: PlacedClause) -> tuple[Fate | None, float]:
+        """Return what was prepared for a clause, if it is the one that was expected, and the time that it took."""
         prepared, self._prepared = self._prepared, None
-        if prepared is None or clause.kind != "prose" or clause.label or clause.text.strip() != prepared[0]:
+        is_usual = clause.kind in {"prose", "item", "row"} and not clause.label
+        if prepared is None or not is_usual or clause.text.strip() != prepared[0]:
             return None, 0.0
-        return dataclasses.replace(prepared[1], clause=clause.text, start=clause.start), prepared[2]
+        _, fate, spent = prepared
+        verdict = dataclasses.replace(fate.verdict, clause=clause.text, start=clause.start)
+        return fate._replace(clause=clause, verdict=verdict, body=body_of(clause.text)), spent
 
     def _start(self, plan: Plan[Any], spent: float = 0.0) -> None:
         self._plan, self._since = plan, self._record.clock() - spent

@@ -133,9 +133,9 @@ def _blank(clause: Clause) -> ClauseVerdict:
 
 
 def repair_clauses(
-    clauses: Sequence[PlacedClause], said: list[str], tools: Tools, prepared: ClauseVerdict | None = None
+    clauses: Sequence[PlacedClause], said: list[str], tools: Tools, prepared: Fate | None = None
 ) -> Plan[list[Fate]]:
-    """Return what becomes of each clause; `said` gets what they say. `prepared` is a verdict on the first of them.
+    """Return what becomes of each clause; `said` gets what they say. `prepared` is what becomes of the first of them.
 
     All clauses are judged at once, as if none were changed. Where one is, those that were judged in its company are
     judged again beside what stands in its place.
@@ -143,13 +143,18 @@ def repair_clauses(
     fates: list[Fate] = []
     while len(fates) < len(clauses):
         rest = clauses[len(fates) :]
+        ready = {0: prepared} if prepared is not None else {}
         verdicts = yield from _verdicts(rest, list(said), tools, prepared)
         prepared, assumed = None, list(said)
-        broken = [place for place, pair in enumerate(zip(rest, verdicts, strict=True)) if not _may_leave(*pair)]
+        broken = [
+            place
+            for place, pair in enumerate(zip(rest, verdicts, strict=True))
+            if place not in ready and not _may_leave(*pair)
+        ]
         # Where a verdict depends on nothing that was said before, all that is wrong can be mended at once.
         together = [] if any(verdict.claim for verdict in verdicts) else broken
         mended = yield from _mended([(rest[place], verdicts[place]) for place in together], [], tools)
-        ready = dict(zip(together, mended, strict=True))
+        ready |= zip(together, mended, strict=True)
         for place, (clause, verdict) in enumerate(zip(rest, verdicts, strict=True)):
             if assumed != said:
                 break
@@ -163,9 +168,9 @@ def repair_clauses(
 
 
 def _verdicts(
-    clauses: Sequence[PlacedClause], said: list[str], tools: Tools, prepared: ClauseVerdict | None
+    clauses: Sequence[PlacedClause], said: list[str], tools: Tools, prepared: Fate | None
 ) -> Plan[list[ClauseVerdict]]:
-    known = [prepared] if prepared is not None else []
+    known = [prepared.verdict] if prepared is not None else []
     for verdict in known:
         remember(said, verdict.claim)
     wanted = [clause_to_judge(clause) for clause in clauses[len(known) :]]
