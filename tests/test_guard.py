@@ -104,6 +104,12 @@ def test_the_arguments_of_a_tool_call_are_repaired_and_stay_json(guard: Producti
     assert result.repaired_text == arguments.replace("7 EUR", "5 EUR").replace("90 days", "30 days")
 
 
+def test_a_true_denial_beyond_a_limit_is_not_turned_into_a_false_statement(guard: ProductionGuard) -> None:
+    result = guard.repair_stream("", "Refunds are not available after 30 days.")
+
+    assert "are available after" not in result.repaired_text
+
+
 def test_a_clause_that_leans_on_a_changed_one_is_judged_beside_what_stands_there_now(guard: ProductionGuard) -> None:
     result = guard.repair_stream("", "The CEO is John Smith. He is the CEO.")
 
@@ -210,8 +216,9 @@ def test_a_file_the_environment_and_options_set_up_a_guard(tmp_path: Path) -> No
         ({"profile": "finanse"}, "finance"),
         ({"repair_treshold": 0.5}, "repair_threshold"),
         ({"scorer": object()}, "CoherenceScorer"),
+        ({"on_action": 3}, "on_action"),
     ],
-    ids=["profile", "setting", "scorer"],
+    ids=["profile", "setting", "scorer", "listener"],
 )
 def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
@@ -223,6 +230,11 @@ def test_an_unknown_mode_or_shape_is_refused(guard: ProductionGuard) -> None:
         guard.stream("", [], mode="hlt")  # type: ignore[arg-type]
     with pytest.raises(UnknownOption, match="json"):
         guard.stream("", [], shape="jso")  # type: ignore[arg-type]
+
+
+def test_bytes_are_no_text(guard: ProductionGuard) -> None:
+    with pytest.raises(ConfigError, match="decode them"):
+        guard.repair_stream("", b"Shipping costs 5 EUR.")  # type: ignore[call-overload]
 
 
 def test_facts_cannot_be_added_to_a_foreign_store() -> None:

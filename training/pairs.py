@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from training.counterfactual import change, misplace, restate
+from training.twins import make_twins
 
 LABELS = {"supported": 0, "contradicted": 1, "neutral": 2, "unsupported": 3}
 SETTINGS = tomllib.loads((Path(__file__).parent / "settings.toml").read_text("utf-8"))
@@ -273,6 +274,7 @@ def mixture(folder: Path) -> tuple[list[Row], list[Row]]:
     rows += counterfactual(files, rnd, data["counterfactual"])
     rows += misplaced(files, rnd, data["misplaced"])
     rows += own
+    rows += make_twins(files, written_items(), random.Random(data["seed"]), data.get("twins", 0))
     rnd.shuffle(rows)
     return rows, held
 

@@ -69,6 +69,8 @@ class ProductionGuard:
         self.injection_detector = injection_detector or InjectionDetector()
         named_first, named = _named_checks(self.settings.checks)
         self._first, self._checks = [*named_first, *first], [*named, *checks]
+        if on_action is not None and not callable(on_action):
+            raise ConfigError(f"on_action must be a function, got a {type(on_action).__name__}")
         self._on_action = on_action
         self._count = _counting() if self.settings.metrics else None
         self._repairer()  # refuses what does not fit together now rather than at the first stream
@@ -160,6 +162,8 @@ class ProductionGuard:
 
         Options are those of `stream`; without a `rewrite_fn` the settings' rewriter is used.
         """
+        if isinstance(text_or_tokens, bytes | bytearray):
+            raise ConfigError("text_or_tokens must be a string or strings, got bytes; decode them first")
         if not isinstance(text_or_tokens, str):
             is_async = isinstance(text_or_tokens, AsyncIterable)
             return (self.astream if is_async else self.stream)(prompt, text_or_tokens, **options)

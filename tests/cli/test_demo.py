@@ -169,3 +169,4 @@ def test_a_report_that_was_asked_for_and_cannot_be_written_is_an_error(tmp_path:
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "2 rewritten" in done.stdout

@@ -212,6 +212,28 @@ CASES = {
     ),
     "rose and fell": ("Sales rose by 5 % in 2020.", "Sales fell by 5% in 2020.", "Sales fell by 5 % in 2020."),
     "allowed and prohibited": ("Smoking is allowed.", "Smoking is prohibited.", "Smoking is prohibited."),
+    "no becomes an article": (
+        "The card has no annual fee.",
+        "The card has an annual fee of 95 euros.",
+        "The card has an annual fee.",
+    ),
+    "no becomes the article of one among many": (
+        "There is no minimum deposit.",
+        "The minimum deposit is 500 euros.",
+        "There is a minimum deposit.",
+    ),
+    "no goes before what is not counted": ("We have no parking.", "The parking is free.", "We have parking."),
+    "no goes before many": ("There are no fees.", "The fees are 5 euros.", "There are fees."),
+    "yes becomes no": (
+        "Yes, the policy covers floods.",
+        "The policy does not cover floods.",
+        "No, the policy does not cover floods.",
+    ),
+    "no becomes yes": (
+        "No – the policy does not cover floods.",
+        "The policy covers floods.",
+        "Yes – the policy covers floods.",
+    ),
     # names, roles, complements
     "a person": (
         "The company was founded by John Smith.",
@@ -231,6 +253,11 @@ CASES = {
         "You must give 30 days' notice.",
         "You must give one day's notice.",
         "You must give 1 day's notice.",
+    ),
+    "capitals throughout": (
+        "REFUNDS TAKE NINETY DAYS.",
+        "Refunds take thirty days.",
+        "REFUNDS TAKE THIRTY DAYS.",
     ),
     "marks around the clause": ('He said: "The fee is $90."', "The fee is $30.", 'He said: "The fee is $30."'),
 }
@@ -296,6 +323,48 @@ def test_a_number_of_candidates_that_cannot_be_is_refused(most: object) -> None:
 )
 def test_nothing_is_offered_for(clause: str, evidence: list[str]) -> None:
     assert EvidencePatch()(clause, evidence) == []
+
+
+@pytest.mark.parametrize(
+    ("clause", "evidence"),
+    [
+        ("Refunds are not available after 30 days.", "Refunds are available within 30 days."),
+        ("Cancellations are not free after 6 p.m.", "Cancellations are free until 6 p.m."),
+        ("Children under 12 are not admitted.", "Children over 12 are admitted."),
+        ("Refunds are not possible without a receipt.", "Refunds are possible with a receipt."),
+        ("You cannot return used items.", "Unused items can be returned within 30 days."),
+        ("Wi-Fi is not free for economy passengers.", "Wi-Fi is free for business passengers; others pay 7 euros."),
+        ("It closes at 8.", "The shop opens at 9 a.m. and closes at 6 p.m."),
+        ("SHIPPING IS NOT FREE.", "Shipping is free."),
+    ],
+    ids=[
+        "after",
+        "until",
+        "under",
+        "without",
+        "another thing",
+        "others",
+        "both contraries",
+        "a negation that is not understood",
+    ],
+)
+def test_a_clause_is_not_turned_around_where_it_may_be_true(clause: str, evidence: str) -> None:
+    assert EvidencePatch()(clause, [evidence]) == []
+
+
+def test_a_person_with_a_title_is_no_place() -> None:
+    facts = ["During these 12 months Ms Marchetti may not work for a competitor.", "Her place of work is Heidelberg."]
+    assert EvidencePatch()("She carries out her work in Mannheim.", facts) == [
+        "She carries out her work in Heidelberg."
+    ]
+
+
+def test_a_word_whose_contrary_the_evidence_states_beside_it_stays() -> None:
+    facts = ["The sheep Dolly was born on 5 July 1996.", "Dolly died on 14 February 2003."]
+    assert (
+        EvidencePatch()("The sheep, born in July 1996, died on 14 February 2005.", facts)[0]
+        == "The sheep, born in July 1996, died on 14 February 2003."
+    )
 
 
 def test_a_name_that_the_evidence_does_not_set_against_the_clause_is_not_guessed() -> None:

@@ -69,8 +69,11 @@ def demo(
                 live.show(piece)
         threshold = guard.profile.repair.threshold
     live.show_halt(stream.result)
-    path = None if no_report else _report(stream.result, report, threshold, live.first_clause)
-    _sum_up(console, stream.result, live.first_clause, path)
+    path = None
+    try:
+        path = None if no_report else _report(stream.result, report, threshold, live.first_clause)
+    finally:  # who cannot have the report has the summary
+        _sum_up(console, stream.result, live.first_clause, path)
 
 
 def _arriving(text: str, delay: float) -> Iterator[str]:

@@ -28,6 +28,8 @@ _LONGEST_EVIDENCE: Final = 20_000
 _MOST_TEXTS: Final = 8
 _NEAREST: Final = 2
 _MOST_WEIGHED: Final = 12
+_LEAST_SHOUTED: Final = 3
+"""Words in capitals from which on what is put in is written in capitals too."""
 _MEASURED: Final = frozenset({"number", "money", "percent", "duration"})
 _VALUES: Final = _MEASURED | {"date", "time"}
 
@@ -57,6 +59,8 @@ class EvidencePatch:
             return []
         whole = _join(texts)
         offers = (apply_patches(clause, group) for group in _offers(clause, said, texts, whole))
+        if clause.isupper() and len(clause.split()) >= _LEAST_SHOUTED:
+            offers = (offer.upper() for offer in offers)
         found = islice(dict.fromkeys(offer for offer in offers if offer not in {clause, ""}), _MOST_WEIGHED)
         return sorted(found, key=lambda offer: _count_wrong(Reading(offer), whole.reading))[: self._most]
 
@@ -113,6 +117,8 @@ def _rank(difference: SlotDifference, said: Reading, evidence: Reading) -> int:
 def _is_known(slot: Slot, evidence: Reading) -> bool:
     if slot.kind == "name":
         return set(str(slot.value).split()) <= evidence.vocabulary
+    if slot.kind in {"antonym", "comparative"}:
+        return any(placed.slot.kind == slot.kind and placed.slot.value == slot.value for placed in evidence.placed)
     return slot.kind in _VALUES and evidence.has_value(slot)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["article_for", "as_state", "is_alike", "like_form", "plural", "singular", "with_capital_of"]
+__all__ = ["article_for", "as_state", "is_alike", "is_uncounted", "like_form", "plural", "singular", "with_capital_of"]
 
 _IRREGULAR: Final = {
     "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet", "tooth": "teeth",
@@ -16,6 +16,11 @@ _SINGULAR: Final = {many: one for one, many in _IRREGULAR.items()} | {"this": "t
 _SILENT: Final = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
 _LIKE_YOU: Final = re.compile(r"(?:uni(?!n|m)|use|usu|eu|one\b|once\b|ut(?:il|op)|ub|ewe)", re.IGNORECASE)
 _SPELT: Final = re.compile(r"[A-Z]{2,}\b|[A-Z](?=[\d\W]|$)|[A-Z]{2,}(?=\d)")
+_UNCOUNTED: Final = re.compile(
+    r".*(?:ing|ance|ence|age|ness)|access|breakfast|cash|cover|credit|delivery|furniture|help|interest|internet|money|"
+    r"news|proof|staff|support|time|tax|traffic|water|wi-?fi|work",
+    re.IGNORECASE,
+)
 _EIGHTS: Final = re.compile(r"(?:8\d*|1[18](?:\d{3})*)(?:[,.]\d+)*(?!\d)")
 
 
@@ -49,6 +54,11 @@ def article_for(text: str) -> str:
         return "an" if text[0] in "AEFHILMNORSX" else "a"
     is_vowel = text[:1].lower() in set("aeiou") and not _LIKE_YOU.match(text)
     return "an" if is_vowel or _SILENT.match(text) else "a"
+
+
+def is_uncounted(noun: str) -> bool:
+    """Whether a noun usually stands without "a": "parking", "insurance"."""
+    return _UNCOUNTED.fullmatch(noun) is not None
 
 
 def with_capital_of(text: str, model: str) -> str:

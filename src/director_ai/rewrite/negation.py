@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from director_ai.rewrite.inflection import article_for, singular
+from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
+from director_ai.rewrite.inflection import article_for, is_uncounted, singular
 from director_ai.rewrite.patches import Patch
 
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots import Slot
+    from director_ai.rewrite.patches import Group
 
-__all__ = ["affirm", "deny", "deny_verb"]
+__all__ = ["affirm", "answer_anew", "deny", "deny_verb"]
 
 _AUXILIARY: Final = (
     r"is|are|was|were|am|be|been|being|has|have|had|do|does|did|will|would|can|could|should|may|might|must|shall"
@@ -33,6 +35,8 @@ _ARTICLE: Final = re.compile(r"\b(an?|the|some)\s+$", re.IGNORECASE)
 _ANY: Final = re.compile(r"\bany\s+([a-z]+)")
 _LAST: Final = re.compile(r"\s+(?:either|yet)(?=\W*$)")
 _TO: Final = re.compile(r"\bto\s+$", re.IGNORECASE)
+_ANSWER: Final = re.compile(r"\W*(?P<word>yes|no)(?=[,;:!]| [-–—])", re.IGNORECASE)
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
 _REACH: Final = 60
 _BEFORE_CUE: Final = 9
 
@@ -78,13 +82,24 @@ def _affirm_noun(clause: str, cue: re.Match[str], evidence: Slot | None, evidenc
     if cue.group().lower().endswith("longer "):
         return (Patch(cue.start(), cue.end(), ""),)
     article = _ARTICLE.search(evidence_text[max(0, evidence.start - _REACH) : evidence.start]) if evidence else None
-    if article:
-        word = article[1].lower()
+    word = article[1].lower() if article else _article_of_one(clause[cue.end() :], evidence_text)
+    if word:
         return (Patch(cue.start(), cue.end(), (word.capitalize() if cue.group()[0].isupper() else word) + " "),)
     after = clause[cue.end() : cue.end() + 1]
     if cue.group()[0].isupper():
         return (Patch(cue.start(), cue.end() + 1, after.upper()),)
     return (Patch(cue.start(), cue.end(), ""),)
+
+
+def _article_of_one(phrase: str, evidence_text: str) -> str:
+    """ "a" or "an" for one thing that has an article in the evidence; nothing for many, or for what is not counted."""
+    found = _WORDS.match(phrase)
+    words = re.split(r"[ -]", found.group()) if found else []
+    end = next((at for at, word in enumerate(words) if word.lower() in FUNCTION_WORDS), len(words))
+    if not end or any(word != singular(word) for word in words[:end]) or is_uncounted(words[end - 1]):
+        return ""
+    known = re.search(rf"\b(?:an?|the|this) (?:[\w-]+ ){{0,3}}{re.escape(words[0])}\b", evidence_text, re.IGNORECASE)
+    return article_for(phrase) if known else ""
 
 
 def _finite(do: str, verb: str, evidence: Slot | None) -> str:
@@ -102,8 +117,18 @@ def _finite(do: str, verb: str, evidence: Slot | None) -> str:
     return verb
 
 
+def answer_anew(clause: str, group: Group, answer: str) -> Group:
+    """Return the patches of a clause that is turned around with its "Yes," or "No," turned as well."""
+    found = _ANSWER.match(clause)
+    if not group or found is None or found["word"].lower() == answer or group[0].start < found.end():
+        return group
+    return (Patch(found.start("word"), found.end("word"), _as_begun(answer, found["word"])), *group)
+
+
 def deny(clause: str, slot: Slot, evidence: Slot | None) -> tuple[Patch, ...]:
     """Return the patch that negates the predicate that ends a slot."""
+    if _CUE.fullmatch(slot.text + " "):
+        return ()
     start = slot.end - len(slot.text.split()[-1]) if slot.text.split() else slot.start
     before = clause[max(0, start - _REACH) : start]
     if group := _GROUP.search(before):

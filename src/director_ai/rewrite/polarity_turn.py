@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from director_ai.core.scoring.slots.word_lists import CONTRASTS, LIGHT_STEMS
 from director_ai.rewrite.fitting import fit_value
 from director_ai.rewrite.inflection import is_alike
-from director_ai.rewrite.negation import affirm, deny_verb
+from director_ai.rewrite.negation import affirm, answer_anew, deny_verb
 from director_ai.rewrite.slot_patch import write_opposite
 
 if TYPE_CHECKING:
@@ -19,24 +19,39 @@ __all__ = ["turn_clause"]
 
 _LEAST_SHARE: Final = 0.6
 _MOST: Final = 20
+_LIMITS: Final = frozenset(
+    "above after before below beyond but except later earlier less more once outside over past since than till under "
+    "unless until without".split()
+)
+"""Words behind which a statement may be denied that is true on their other side."""
 
 
 def turn_clause(clause: str, said: Reading, evidence: Reading) -> list[Group]:
     """Return patches that take a negation out, put one in, or put a word's contrary in its place.
 
     A negation is taken out where the evidence states the negated word plainly, and put in where it negates one of the
-    clause's.
+    clause's; neither where the clause speaks of other things or beyond another limit, where its contrary may be true.
     """
     topic = frozenset().union(*said.topics) - LIGHT_STEMS
     if len(topic & frozenset().union(*evidence.topics)) < _LEAST_SHARE * len(topic):
         return []
     groups = _turn_words(clause, said, evidence)
+    if not _is_within(said, topic, evidence):
+        return groups
     ours, theirs = _negated(said), _negated(evidence)
     stated = set(evidence.t.stems) - set(theirs)
-    groups += [affirm(clause, slot, None, "") for word, slot in ours.items() if word in stated]
+    for word, slot in ours.items():
+        if word in stated:
+            groups.append(answer_anew(clause, affirm(clause, slot, None, evidence.t.text), "yes"))
     if not ours and not topic.isdisjoint(theirs):
-        groups.append(deny_verb(clause))
+        groups.append(answer_anew(clause, deny_verb(clause), "no"))
     return [group for group in groups if group]
+
+
+def _is_within(said: Reading, topic: frozenset[str], evidence: Reading) -> bool:
+    """Whether a clause speaks of nothing else than the evidence, and of no other side of a limit."""
+    limits = _LIMITS.intersection(said.t.words)
+    return topic <= frozenset().union(*evidence.topics) and limits <= evidence.vocabulary
 
 
 def _negated(reading: Reading) -> dict[str, Slot]:
@@ -48,8 +63,11 @@ def _negated(reading: Reading) -> dict[str, Slot]:
 def _turn_words(clause: str, said: Reading, evidence: Reading) -> list[Group]:
     """The evidence's contrary words in the place of the clause's."""
     opposites = _contrasting(evidence)
+    known = {slot.value for slot in opposites}
     groups = []
     for mine in _contrasting(said):
+        if mine.value in known:  # both sides are stated: either may be the right one
+            continue
         other = next((slot for slot in opposites if _exclude(mine, slot) and is_alike(slot.text, mine.text)), None)
         if other is not None:
             groups.append(fit_value(clause, mine, write_opposite(mine.text, other.text)))

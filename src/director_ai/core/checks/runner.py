@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncCheckedStream", "CheckFailed", "CheckedStream", "Checks", "Continuation", "Following", "Piece"]
 
-Continuation = Callable[[str, Failure], Any]
-"""From the text so far and what was found to the tokens that follow it."""
 MOST_REASKS: Final = 2
 
 
@@ -41,6 +39,14 @@ class CheckFailed(DirectorError):
     def __init__(self, failure: Failure, result: CheckedText) -> None:
         super().__init__(f"the check {failure.check} found something ({failure.reason or 'no reason given'})")
         self.failure, self.result = failure, result
+
+
+class Continuation(Protocol):
+    """Whatever goes on with an answer; an asynchronous stream prefers its method `acall`, where it has one."""
+
+    def __call__(self, prefix: str, failure: Failure, /) -> Any:
+        """Return the tokens that follow the text so far, in which what was found is corrected or left out."""
+        ...
 
 
 class Piece(NamedTuple):
