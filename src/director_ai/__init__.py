@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from director_ai.core.safety_event import SafetyEvent
     from director_ai.core.scoring.injection import InjectionDetector
     from director_ai.core.segment import ClauseSegmenter, split_clauses
-    from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
     from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
+    from director_ai.core.types import CoherenceScore, EvidenceChunk, HaltEvidence, ReviewResult
     from director_ai.errors import ConfigError, DirectorError
     from director_ai.guard import ProductionGuard
     from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
