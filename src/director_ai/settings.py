@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from director_ai.core.ranges import check_count, check_number, check_seconds
-from director_ai.core.repair.follower import REDACTED_CLAUSE
+from director_ai.core.repair.record import REDACTED_CLAUSE
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.profiles import PROFILES, EvidencePolicy, get_profile
 from director_ai.settings_file import read_figure, read_settings_file

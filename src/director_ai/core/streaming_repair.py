@@ -15,10 +15,18 @@ from director_ai.core.clause_source import ProseClauses
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.json_clauses import JsonClauses
 from director_ai.core.ranges import check_count, check_number, check_seconds
-from director_ai.core.repair.follower import NAME, REDACTED_CLAUSE, RedactionCap, RepairFollower, RepairRecord
+from director_ai.core.repair.follower import RepairFollower
 from director_ai.core.repair.performing import SLOW, AsyncPerformer, Injected, SyncPerformer, is_async
 from director_ai.core.repair.plan import Judge, Tools, score_judge
-from director_ai.core.repair.record import Action, ClauseAction, RepairResult
+from director_ai.core.repair.record import (
+    NAME,
+    REDACTED_CLAUSE,
+    Action,
+    ClauseAction,
+    RedactionCap,
+    RepairRecord,
+    RepairResult,
+)
 from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece, RepairStream
 from director_ai.errors import ConfigError, UnknownOption
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 from collections import deque
-from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +13,8 @@ from director_ai.core.checks.rules import Failure, Stop
 from director_ai.core.clause_source import PlacedClause
 from director_ai.core.merge import Edit, edits_between, moved
 from director_ai.core.repair.plan import repair_clauses
-from director_ai.core.repair.record import ClauseAction, event_of, halt_event
+from director_ai.core.repair.record import NAME, ClauseAction
 from director_ai.core.scoring.claims import body_of
-from director_ai.core.scoring.judging import remember
-from director_ai.core.types import HaltEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,110 +22,15 @@ if TYPE_CHECKING:
     from director_ai.core.checks.answers import Outcome
     from director_ai.core.clause_source import ClauseSource
     from director_ai.core.repair.plan import Fate, Plan, Tools
-    from director_ai.core.safety_event import SafetyEvent
+    from director_ai.core.repair.record import RepairRecord
 
-__all__ = ["NAME", "REDACTED_CLAUSE", "RedactionCap", "RepairFollower", "RepairRecord"]
+__all__ = ["RepairFollower"]
 
-NAME: Final = "repair"
-REDACTED_CLAUSE: Final = "[redacted: not supported]"
 _AT_ONCE: Final = 32
 _TRIES: Final = 2
 """How often an open clause is judged early: what only looks complete must not be paid for many times."""
 _MOSTLY: Final = 0.7
 _TERMINATORS: Final = frozenset(".!?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactionCap:
-    """How much may be redacted before the stream halts instead of showing a ruin."""
-
-    count: int | None = None
-    share: float | None = None
-    """Of the clauses that were judged."""
-    after: int = 8
-    """Clauses that must have been judged before any of it counts."""
-
-    def is_exceeded(self, redacted: int, judged: int) -> bool:
-        """Whether so many redactions are too many."""
-        if judged < self.after:
-            return False
-        return (self.count is not None and redacted > self.count) or (
-            self.share is not None and redacted > self.share * judged
-        )
-
-
-@dataclass(slots=True, kw_only=True)
-class RepairRecord:
-    """What is known of one stream, across the places where it was resumed."""
-
-    threshold: float
-    tenant_id: str = ""
-    request_id: str = ""
-    placeholder: str = REDACTED_CLAUSE
-    cap: RedactionCap = field(default_factory=RedactionCap)
-    continuations: int = 0
-    """How often generation may still be resumed behind a rewrite."""
-    early: bool = True
-    clock: Callable[[], float]
-    said: list[str] = field(default_factory=list)
-    actions: list[ClauseAction] = field(default_factory=list)
-    events: list[SafetyEvent | None] = field(default_factory=list)
-    """For each of the actions."""
-    judged: int = 0
-    redacted: int = 0
-    arrived: list[float] = field(default_factory=list)
-    """When each of them was known to be complete."""
-    settled: int = 0
-    """How many of the actions are of text that was released before generation was resumed the last time."""
-    halt_evidence: HaltEvidence | None = None
-    halt_event: SafetyEvent | None = None
-
-    def add(self, action: ClauseAction, arrived: float) -> None:
-        """Record what becomes of the next clause."""
-        self.events.append(self._event(action, len(self.actions)) if action.changed else None)
-        self.actions.append(action)
-        self.arrived.append(arrived)
-
-    def resume(self, seen: int) -> None:
-        """Begin anew behind what was released; clauses that were judged and not shown will be judged again."""
-        self.settled = self.released(seen)
-        unseen = self.actions[self.settled :]
-        self.judged -= len(unseen)
-        self.redacted -= sum(action.action == "redact" for action in unseen)
-        for kept in (self.actions, self.events, self.arrived):
-            del kept[self.settled :]
-
-    def released(self, seen: int) -> int:
-        """Return how many of the actions are of text that was released, where that reaches up to a place."""
-        return bisect.bisect_right(self.actions, seen, lo=self.settled, key=lambda action: action.end)
-
-    def overrule(self, removal: Edit) -> None:
-        """Record that a clause is redacted rather than rewritten."""
-        place = bisect.bisect_left(self.actions, removal.start, lo=self.settled, key=lambda action: action.start)
-        action = self.actions[place]
-        start, end = body_of(action.clause)
-        self.actions[place] = dataclasses.replace(
-            action,
-            action="redact",
-            text=action.clause[:start] + self.placeholder + action.clause[end:],
-            detail="unsafe_rewrite" if action.action == "rewrite" else action.detail,
-            rewritten_support=None,
-            edits=(removal,),
-        )
-        self.events[place] = self._event(self.actions[place], place)
-
-    def _event(self, action: ClauseAction, index: int) -> SafetyEvent:
-        return event_of(
-            action, threshold=self.threshold, index=index, request_id=self.request_id, tenant_id=self.tenant_id
-        )
-
-    def halt(self, reason: str, action: ClauseAction) -> None:
-        """Record that the stream ends before a clause."""
-        ids = {"request_id": self.request_id, "tenant_id": self.tenant_id}
-        self.halt_event = halt_event(reason, action, threshold=self.threshold, **ids)
-        self.halt_evidence = HaltEvidence(
-            reason, action.support or 0.0, list(action.evidence), suggested_action="review the answer"
-        )
 
 
 class RepairFollower:
@@ -284,8 +185,7 @@ class RepairFollower:
                 edits = (removal,) if action.action == "redact" else _edits(fate)
                 self._fixes.append(Fix(edits, removal, clause.written(fate.text)))
                 action = dataclasses.replace(action, edits=tuple(moved(edit, self._offset) for edit in edits))
-            self._record.add(action, arrived)
-            remember(self._record.said, fate.said)
+            self._record.add(action, arrived, fate.said)
             if action.action == "rewrite" and self._record.continuations > 0:
                 self._record.continuations -= 1
                 end = clause.place(fate.body[1])

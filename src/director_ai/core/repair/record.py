@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import bisect
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from director_ai.core.identifiers import ref_of
 from director_ai.core.safety_event import SafetyEvent
+from director_ai.core.scoring.claims import body_of
+from director_ai.core.scoring.judging import remember
+from director_ai.core.types import HaltEvidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from director_ai.core.checks.rules import CheckedText
     from director_ai.core.merge import Edit
     from director_ai.core.scoring.coherence import Verdict
     from director_ai.core.scoring.slots import SlotDifference
-    from director_ai.core.types import EvidenceChunk, HaltEvidence
+    from director_ai.core.types import EvidenceChunk
 
-__all__ = ["Action", "ClauseAction", "RepairResult", "event_of", "halt_event"]
+__all__ = ["NAME", "REDACTED_CLAUSE", "Action", "ClauseAction", "RedactionCap", "RepairRecord", "RepairResult"]
 
 Action = Literal["keep", "rewrite", "redact"]
 HOOK: Final = "streaming.repair"
+NAME: Final = "repair"
+"""Of the check, in its edits."""
+REDACTED_CLAUSE: Final = "[redacted: not supported]"
+_RECENT: Final = 64
+"""Clauses among which those are sought that the next one may refer to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +112,7 @@ class RepairResult:
         return self.checked.applied
 
 
-def event_of(action: ClauseAction, *, threshold: float, request_id: str, tenant_id: str, index: int) -> SafetyEvent:
+def _event_of(action: ClauseAction, *, threshold: float, request_id: str, tenant_id: str, index: int) -> SafetyEvent:
     """Return the event of one fix."""
     return SafetyEvent.from_policy_decision(
         "warn",
@@ -122,7 +134,7 @@ def event_of(action: ClauseAction, *, threshold: float, request_id: str, tenant_
     )
 
 
-def halt_event(reason: str, action: ClauseAction, *, threshold: float, request_id: str, tenant_id: str) -> SafetyEvent:
+def _halt_event(reason: str, action: ClauseAction, *, threshold: float, request_id: str, tenant_id: str) -> SafetyEvent:
     """Return the event of a halt because too much had to be redacted."""
     return SafetyEvent.from_policy_decision(
         "halt",
@@ -135,3 +147,104 @@ def halt_event(reason: str, action: ClauseAction, *, threshold: float, request_i
         request_id=request_id,
         tenant_id=tenant_id,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactionCap:
+    """How much may be redacted before the stream halts instead of showing a ruin."""
+
+    count: int | None = None
+    share: float | None = None
+    """Of the clauses that were judged."""
+    after: int = 8
+    """Clauses that must have been judged before any of it counts."""
+
+    def is_exceeded(self, redacted: int, judged: int) -> bool:
+        """Whether so many redactions are too many."""
+        if judged < self.after:
+            return False
+        return (self.count is not None and redacted > self.count) or (
+            self.share is not None and redacted > self.share * judged
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class RepairRecord:
+    """What is known of one stream, across the places where it was resumed."""
+
+    threshold: float
+    tenant_id: str = ""
+    request_id: str = ""
+    placeholder: str = REDACTED_CLAUSE
+    cap: RedactionCap = field(default_factory=RedactionCap)
+    continuations: int = 0
+    """How often generation may still be resumed behind a rewrite."""
+    early: bool = True
+    clock: Callable[[], float]
+    said: list[str] = field(default_factory=list)
+    """What the next clause may refer to."""
+    actions: list[ClauseAction] = field(default_factory=list)
+    events: list[SafetyEvent | None] = field(default_factory=list)
+    """For each of the actions."""
+    judged: int = 0
+    redacted: int = 0
+    arrived: list[float] = field(default_factory=list)
+    """When each of them was known to be complete."""
+    claims: list[str] = field(default_factory=list)
+    """What each of them says, as it is shown; empty where it claims nothing."""
+    settled: int = 0
+    """How many of the actions are of text that was released before generation was resumed the last time."""
+    halt_evidence: HaltEvidence | None = None
+    halt_event: SafetyEvent | None = None
+
+    def add(self, action: ClauseAction, arrived: float, claim: str) -> None:
+        """Record what becomes of the next clause, and what it says."""
+        self.claims.append(claim)
+        remember(self.said, claim)
+        self.events.append(self._event(action, len(self.actions)) if action.changed else None)
+        self.actions.append(action)
+        self.arrived.append(arrived)
+
+    def resume(self, seen: int) -> None:
+        """Begin anew behind what was released; clauses that were judged and not shown will be judged again."""
+        self.settled = self.released(seen)
+        unseen = self.actions[self.settled :]
+        self.judged -= len(unseen)
+        self.redacted -= sum(action.action == "redact" for action in unseen)
+        for kept in (self.actions, self.events, self.arrived, self.claims):
+            del kept[self.settled :]
+        self.said.clear()
+        for claim in self.claims[-_RECENT:]:
+            remember(self.said, claim)
+
+    def released(self, seen: int) -> int:
+        """Return how many of the actions are of text that was released, where that reaches up to a place."""
+        return bisect.bisect_right(self.actions, seen, lo=self.settled, key=lambda action: action.end)
+
+    def overrule(self, removal: Edit) -> None:
+        """Record that a clause is redacted rather than rewritten."""
+        place = bisect.bisect_left(self.actions, removal.start, lo=self.settled, key=lambda action: action.start)
+        action = self.actions[place]
+        start, end = body_of(action.clause)
+        self.actions[place] = dataclasses.replace(
+            action,
+            action="redact",
+            text=action.clause[:start] + self.placeholder + action.clause[end:],
+            detail="unsafe_rewrite" if action.action == "rewrite" else action.detail,
+            rewritten_support=None,
+            edits=(removal,),
+        )
+        self.events[place] = self._event(self.actions[place], place)
+
+    def _event(self, action: ClauseAction, index: int) -> SafetyEvent:
+        return _event_of(
+            action, threshold=self.threshold, index=index, request_id=self.request_id, tenant_id=self.tenant_id
+        )
+
+    def halt(self, reason: str, action: ClauseAction) -> None:
+        """Record that the stream ends before a clause."""
+        ids = {"request_id": self.request_id, "tenant_id": self.tenant_id}
+        self.halt_event = _halt_event(reason, action, threshold=self.threshold, **ids)
+        self.halt_evidence = HaltEvidence(
+            reason, action.support or 0.0, list(action.evidence), suggested_action="review the answer"
+        )

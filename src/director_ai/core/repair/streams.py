@@ -6,16 +6,15 @@ import dataclasses
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from director_ai.core.repair.follower import NAME
-from director_ai.core.repair.record import ClauseAction, RepairResult
+from director_ai.core.repair.record import NAME, ClauseAction, RepairResult
 from director_ai.core.runtime.interrupts import must_pass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 
     from director_ai.core.checks.runner import AsyncCheckedStream, CheckedStream
-    from director_ai.core.repair.follower import RepairRecord
     from director_ai.core.repair.performing import AsyncPerformer, SyncPerformer
+    from director_ai.core.repair.record import RepairRecord
 
 __all__ = ["AsyncRepairStream", "RepairPiece", "RepairStream"]
 
