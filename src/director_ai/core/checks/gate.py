@@ -18,6 +18,7 @@ from director_ai.core.checks.tracks import (
     Call,
     Track,
     as_removal,
+    going_on,
     is_own,
     labelled,
     moved_conflict,
@@ -249,7 +250,7 @@ class CheckGate:
                 self._not_checked(track, call.unit, own_text, found)
                 continue
             own = [edit for edit in found if is_own(edit.start + call.unit.low, call.unit)]
-            own += self._going_on(track, found, call.unit)
+            own += going_on(track, found, call.unit)
             longer = track.cutter.longer(call.unit) if any(edit.end == len(call.text) for edit in own) else None
             if longer is not None and not call.unit.final:
                 track.units[0] = longer
@@ -296,17 +297,6 @@ class CheckGate:
         if edit.end <= self._base or edit.kind == "style":
             return None
         return dataclasses.replace(as_removal(edit), start=self._base)
-
-    @staticmethod
-    def _going_on(track: Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
-        """What began in a unit before and goes on further than was seen from there must not be seen either."""
-        return [
-            dataclasses.replace(edit, start=max(unit.start, track.covered) - unit.low)
-            for edit in found
-            if edit.kind == "remove"
-            and edit.start + unit.low < unit.start < edit.end + unit.low
-            and edit.end + unit.low > track.covered
-        ]
 
     def _not_checked(self, track: Track, unit: Unit, text: str, trouble: Trouble) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""

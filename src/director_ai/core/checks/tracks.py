@@ -11,7 +11,7 @@ from director_ai.core.checks.units import Unit, cutter_for
 from director_ai.core.merge import Conflict, Edit, moved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from director_ai.core.checks.rules import Rule, Stop
 
@@ -21,6 +21,7 @@ __all__ = [
     "Call",
     "Track",
     "as_removal",
+    "going_on",
     "is_own",
     "labelled",
     "moved_conflict",
@@ -95,3 +96,14 @@ def labelled(edit: Edit, source: str, base: int, label: Callable[[str, str], str
     if match is None or label is None or match[1] in _UNTYPED:
         return edit
     return dataclasses.replace(edit, replacement=label(match[1], source[edit.start - base : edit.end - base]))
+
+
+def going_on(track: Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
+    """What began in a unit before and goes on further than was seen from there must not be seen either."""
+    return [
+        dataclasses.replace(edit, start=max(unit.start, track.covered) - unit.low)
+        for edit in found
+        if edit.kind == "remove"
+        and edit.start + unit.low < unit.start < edit.end + unit.low
+        and edit.end + unit.low > track.covered
+    ]
