@@ -124,6 +124,18 @@ CASES = {
     "a key without a value": '{"a" "b"}',
     "single quotes": "{'a': 'It is so.'}",
     "a fence": '```json\n{"a": "It is so. It was."}\n```',
+    "a fence of tildes": ' \n~~~ JSON \r\n["It is so. It was."]\r\n~~~ \r\n',
+    "a fence and prose after it": '```\n{"a": "x"}\n```\nThat is it. Good bye.',
+    "a fence around a figure": "````json\n30\n````",
+    "a fence that is not closed": '```json\n{"a": "It is so.',
+    "a fence that closes with prose": '```json\n{"a": "x"}\n``` That is it.',
+    "a fence closed by too few marks": "````json\n30 \n```\n````",
+    "a fence of another language": '```python\n{"a": "It is so."}\n```',
+    "a fence cut in its first line": "```jso",
+    "two marks": '``\n{"a": "It is so."}',
+    "marks without end": "`" * (MOST_DOUBT + 9),
+    "a line of a fence without end": "```" + " " * (MOST_DOUBT + 9) + "json\n{}",
+    "two fences": '```json\n["x"]\n```\n\n```json\n["y"]\n```',
     "chinese": '{"答": "雨です。傘を持って！", "短": "晴れ"}',
     "a long run of hex": json.dumps({"data": "0123456789abcdef" * 300}),
     "prose after a long run": json.dumps({"data": "x" * (MAX_CLAUSE - 4) + " a b c d. 雨です。 It ends."}),
@@ -353,6 +365,46 @@ class TestSettled:
         assert all(clause.start >= settled for clause in source.finish())
 
 
+class TestFence:
+    @pytest.mark.parametrize("marks", ["```", "~~~", "`````"])
+    @pytest.mark.parametrize("language", ["", "json", "JSON", " json "])
+    def test_a_fence_around_json_is_structure(self, marks: str, language: str) -> None:
+        text = f'{marks}{language}\n{{"answer": "It is open. Come in."}}\n{marks}\n'
+        reading = read(text)
+        assert reading.texts == ["It is open. ", "Come in."]
+        assert all(clause.escaped for clause in reading.clauses)
+        assert reading.settled == len(text)
+
+    @pytest.mark.parametrize(
+        ("text", "texts"),
+        [
+            pytest.param('```json\n["x"]\n```\nBye now.', ["x", "Bye now."], id="prose after it"),
+            pytest.param('```json\n["x"]\n``` Bye now.', ["x", "``` Bye now."], id="prose right behind it"),
+            pytest.param("```json\nBye now.", ["Bye now."], id="prose in it"),
+            pytest.param("```json\n30\n``x", ["30\n", "``x"], id="no closing, with the figure before it"),
+            pytest.param("````\n{}\n```", ["```"], id="closed by too few"),
+            pytest.param("```\n{}\n~~~", ["~~~"], id="closed by other marks"),
+            pytest.param("{}\n```", ["```"], id="closed without an opening"),
+            pytest.param('```python\n["x"]\n```', ['```python\n["x"]\n```'], id="another language"),
+            pytest.param("```jso", ["```jso"], id="cut"),
+            pytest.param("[```]", ["```]"], id="in brackets"),
+        ],
+    )
+    def test_what_is_no_fence_around_json_is_prose(self, text: str, texts: list[str]) -> None:
+        assert read(text).texts == texts
+        assert read(list(text)) == read(text)
+
+    def test_a_closing_fence_waits_for_the_end_of_its_line(self) -> None:
+        text = '```json\n["x"]\n```'
+        assert read(text, finish=False).settled == len(text) - 3
+        assert read(text + "\n", finish=False).settled == len(text) + 1
+
+    @given(st.text(alphabet="`~json\r\n 3[]x", max_size=40), st.randoms(use_true_random=False))
+    def test_chunks_do_not_matter(self, text: str, chance: random.Random) -> None:
+        assert read(partition(text, chance)) == read(list(text)) == read(text)
+        assert read(text).settled == len(text)
+
+
 class TestProse:
     @pytest.mark.parametrize(
         ("text", "texts"),
@@ -552,6 +604,8 @@ WORK: dict[str, Callable[[int], str]] = {
     "figures in lines": lambda count: "31\n" * (count // 3),
     "brackets": lambda count: "[" * count,
     "a key": lambda count: '{"' + "k" * count,
+    "fences": lambda count: "```\n{}\n```\n" * (count // 11),
+    "marks": lambda count: "`" * count,
     "prose": lambda count: LONG * (count // len(LONG)),
 }
 

@@ -5,7 +5,7 @@ a word (`30`, `true`), of which the next sign must say whether it was JSON or th
 
 Strings are read with patience: control characters, and escapes that JSON does not know, stand for themselves. Elsewhere
 the first sign that JSON does not allow, with the figure or word just before it, and all that follows is prose. Several
-values may follow one another.
+values may follow one another. A fence around the JSON ("```json" in a line of its own, "```" behind it) is no prose.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Prose(NamedTuple):
 
 JsonEvent: TypeAlias = StringOpened | StringText | StringClosed | Prose
 _Step: TypeAlias = tuple[int, JsonEvent | None]
-_State = Literal["value", "first_value", "key", "first_key", "colon", "next", "string", "key_string", "scalar", "prose"]
+_State = Literal[
+    "value", "first_value", "key", "first_key", "colon", "next", "string", "key_string", "scalar", "fence", "prose"
+]
 
 _BLANK: Final = frozenset(" \t\r\n")
 _AFTER_SCALAR: Final = _BLANK | frozenset(",]}")
@@ -66,6 +68,10 @@ _SPACE = re.compile(r"[ \t\r\n]*+")
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _OPEN_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]*+)?)?")
+
+_OPENING = re.compile(r"(`{3,}+|~{3,}+)[ \t]*+(?i:json)?[ \t]*+\r?\n")
+_CLOSING = re.compile(r"(`{3,}+|~{3,}+)[ \t]*+\r?\n?")
+_OPEN_FENCE = re.compile(r"(?:`++|~++)(?:[ \t]*+(?i:j(?:s(?:o(?:n[ \t]*+)?)?)?)?\r?)?")
 
 _SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = "[0-9a-fA-F]"
@@ -92,6 +98,8 @@ class JsonLexer:
         self._carry = ""  # an open escape: at most eleven characters, read again with the next piece
         self._doubt = ""  # figures and words not yet known to be JSON, and the white space after them
         self._scalar_at = 0  # where in the doubt the last of them begins
+        self._fence = ""  # the marks that opened the fence around what is being read
+        self._fence_at = 0  # where in the doubt the marks of one begin
         self._final = False
 
     @property
@@ -108,7 +116,9 @@ class JsonLexer:
         """The stream is at its end: an escape that was open stands for itself."""
         self._final = True
         yield from self._read("")
-        self._doubt = ""
+        doubt, self._doubt = self._doubt, ""
+        if self._state == "fence" and not self._closes(doubt[self._fence_at :]):
+            yield Prose(doubt, self._seen - len(doubt))
 
     def _read(self, piece: str) -> Iterator[JsonEvent]:
         text = self._carry + piece
@@ -145,7 +155,33 @@ class JsonLexer:
             self._scalar_at = len(self._doubt)
             self._state = "scalar"
             return self._read_scalar(text, at)
+        if sign in "`~" and not self._brackets and (self._fence or not self._doubt):
+            self._fence_at = len(self._doubt)
+            self._state = "fence"
+            return self._read_fence(text, at)
         return self._break(text, at)
+
+    def _read_fence(self, text: str, at: int) -> _Step:
+        """Read on in the line of a fence that opens, or closes: it stays in doubt to its end."""
+        line_end = text.find("\n", at) + 1
+        end = line_end or len(text)
+        marks = self._doubt[self._fence_at :] + text[at : min(end, at + MOST_DOUBT + 1)]
+        if not line_end:
+            if len(marks) > MOST_DOUBT or not _OPEN_FENCE.fullmatch(marks):
+                return self._break(text, at)
+            self._doubt += text[at:end]
+            return end, None
+        opening = None if self._fence else _OPENING.fullmatch(marks)
+        if len(marks) > MOST_DOUBT or not (opening or self._closes(marks)):
+            return self._break(text, at)
+        self._fence = opening[1] if opening else ""
+        self._doubt = ""
+        self._state = "value"
+        return end, None
+
+    def _closes(self, marks: str) -> bool:
+        closing = _CLOSING.fullmatch(marks)
+        return closing is not None and self._fence != "" and closing[1].startswith(self._fence)
 
     def _read_scalar(self, text: str, at: int) -> _Step:
         found = _SCALAR.match(text, at)
@@ -295,5 +331,6 @@ _READERS: dict[_State, Callable[[JsonLexer, str, int], _Step]] = {
     "string": JsonLexer._read_string,
     "key_string": JsonLexer._read_key_string,
     "scalar": JsonLexer._read_scalar,
+    "fence": JsonLexer._read_fence,
     "prose": JsonLexer._read_prose,
 }
