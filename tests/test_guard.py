@@ -237,6 +237,19 @@ def test_bytes_are_no_text(guard: ProductionGuard) -> None:
         guard.repair_stream("", b"Shipping costs 5 EUR.")  # type: ignore[call-overload]
 
 
+def test_an_unknown_option_of_a_stream_is_refused_with_the_nearest_name(guard: ProductionGuard) -> None:
+    with pytest.raises(UnknownOption, match="tenant_id"):
+        guard.stream("", [], tenantid="acme")  # type: ignore[call-arg]
+
+
+def test_a_finished_text_takes_an_asynchronous_rewriter(guard: ProductionGuard) -> None:
+    async def rewrite(clause: str, evidence: list[str]) -> str:
+        await anyio.sleep(0)
+        return evidence[0]
+
+    assert guard.repair_stream("", "Shipping costs 7 EUR.", rewrite_fn=rewrite).repaired_text == "Shipping costs 5 EUR."
+
+
 def test_facts_cannot_be_added_to_a_foreign_store() -> None:
     class Foreign:
         def retrieve_context_with_chunks(self, query: str, top_k: int = 3, tenant_id: str = "") -> list[Any]:

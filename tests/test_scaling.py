@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from counting import count_calls
 from director_ai import StreamingKernel
 from director_ai.testing import ScriptedReviewer
-
-
-def count_calls(work: Callable[[], object]) -> int:
-    """How many functions, Python's and C's, a piece of work calls: the same number on every machine."""
-    calls = 0
-
-    def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
-
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "every token": {},

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, overload
 
 from director_ai.core.scoring.injection import InjectionDetector
 from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.checks.runner import Continuation, Conversation
     from director_ai.core.evidence import Retriever
-    from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Shape
+    from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Request, Shape
     from director_ai.core.types import CoherenceScore, InjectionResult
     from director_ai.knowledge.tables import Loaded
     from director_ai.settings import Off
@@ -31,6 +31,25 @@ __all__ = ["ProductionGuard"]
 
 Mode = Literal["repair", "halt"]
 MODES: Final = ("repair", "halt")
+
+
+class StreamOptions(TypedDict, total=False):
+    """What can be said of one answer."""
+
+    tenant_id: str
+    """Its own facts are read beside the shared ones."""
+    request_id: str
+    """Stands in the events."""
+    rewrite_fn: Callable[..., Any] | None
+    """(clause, evidence texts) -> a rewrite, instead of the settings' rewriter."""
+    continuation: Continuation | None
+    """Goes on behind a rewrite."""
+    shape: Shape
+    """"json" for JSON and tool arguments: string values are repaired, and it stays JSON."""
+    mode: Mode
+    """"halt" ends the stream before the first clause that is not supported."""
+    conversation: Conversation | None
+    """Numbers the placeholders of other checks."""
 
 
 class ProductionGuard:
@@ -73,7 +92,7 @@ class ProductionGuard:
             raise ConfigError(f"on_action must be a function, got a {type(on_action).__name__}")
         self._on_action = on_action
         self._count = _counting() if self.settings.metrics else None
-        self._repairer()  # refuses what does not fit together now rather than at the first stream
+        self._repairer("", {})  # refuses what does not fit together now rather than at the first stream
 
     @classmethod
     def from_profile(cls, name: str, **options: Any) -> Self:
@@ -151,87 +170,55 @@ class ProductionGuard:
     # --- streams ----------------------------------------------------------------------------------------------
 
     @overload
-    def repair_stream(self, prompt: str, text_or_tokens: str, **options: Any) -> RepairResult: ...
+    def repair_stream(  # type: ignore[overload-overlap]  # a text is a stream of its letters, but here it is a text
+        self, prompt: str, text_or_tokens: str, **options: Unpack[StreamOptions]
+    ) -> RepairResult: ...
     @overload
-    def repair_stream(self, prompt: str, text_or_tokens: AsyncIterable[str], **options: Any) -> AsyncRepairStream: ...
+    def repair_stream(
+        self, prompt: str, text_or_tokens: AsyncIterable[str], **options: Unpack[StreamOptions]
+    ) -> AsyncRepairStream: ...
     @overload
-    def repair_stream(self, prompt: str, text_or_tokens: Iterable[str], **options: Any) -> RepairStream: ...
+    def repair_stream(
+        self, prompt: str, text_or_tokens: Iterable[str], **options: Unpack[StreamOptions]
+    ) -> RepairStream: ...
 
-    def repair_stream(self, prompt: str, text_or_tokens: Any, **options: Any) -> Any:
+    def repair_stream(self, prompt: str, text_or_tokens: Any, **options: Unpack[StreamOptions]) -> Any:
         """Repair an answer: a finished text gives its result, a stream of tokens the pieces as they may be shown.
 
-        Options are those of `stream`; without a `rewrite_fn` the settings' rewriter is used.
+        Options are `StreamOptions`; without a `rewrite_fn` the settings' rewriter is used.
         """
         if isinstance(text_or_tokens, bytes | bytearray):
             raise ConfigError("text_or_tokens must be a string or strings, got bytes; decode them first")
         if not isinstance(text_or_tokens, str):
             is_async = isinstance(text_or_tokens, AsyncIterable)
             return (self.astream if is_async else self.stream)(prompt, text_or_tokens, **options)
-        with self.stream(prompt, [text_or_tokens], **options) as stream:
-            for _ in stream:
-                pass
-        return stream.result
+        return self._repairer(prompt, options).repair(text_or_tokens, **self._request(options))
 
-    def stream(  # noqa: PLR0913 - one request
-        self,
-        prompt: str,
-        tokens: Iterable[str],
-        *,
-        tenant_id: str = "",
-        request_id: str = "",
-        rewrite_fn: Callable[..., Any] | None = None,
-        continuation: Continuation | None = None,
-        shape: Shape = "text",
-        mode: Mode = "repair",
-        conversation: Conversation | None = None,
-    ) -> RepairStream:
-        """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest.
+    def stream(self, prompt: str, tokens: Iterable[str], **options: Unpack[StreamOptions]) -> RepairStream:
+        """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
+        return self._repairer(prompt, options).stream(tokens, **self._request(options))
 
-        `shape` "json" is for JSON and tool arguments: string values are repaired, and it stays JSON. `mode` "halt" ends
-        the stream before the first clause that is not supported. `continuation` goes on behind a rewrite.
-        """
-        repairer = self._repairer(prompt, tenant_id, rewrite_fn, continuation, mode)
-        return repairer.stream(
-            tokens,
-            tenant_id=tenant_id,
-            request_id=request_id,
-            shape=shape,
-            conversation=conversation,
-            on_action=self._told,
-        )
-
-    def astream(  # noqa: PLR0913 - one request
-        self,
-        prompt: str,
-        tokens: AsyncIterable[str] | Iterable[str],
-        *,
-        tenant_id: str = "",
-        request_id: str = "",
-        rewrite_fn: Callable[..., Any] | None = None,
-        continuation: Continuation | None = None,
-        shape: Shape = "text",
-        mode: Mode = "repair",
-        conversation: Conversation | None = None,
+    def astream(
+        self, prompt: str, tokens: AsyncIterable[str] | Iterable[str], **options: Unpack[StreamOptions]
     ) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
-        repairer = self._repairer(prompt, tenant_id, rewrite_fn, continuation, mode)
-        return repairer.astream(
-            tokens,
-            tenant_id=tenant_id,
-            request_id=request_id,
-            shape=shape,
-            conversation=conversation,
-            on_action=self._told,
-        )
+        return self._repairer(prompt, options).astream(tokens, **self._request(options))
 
-    def _repairer(
-        self,
-        prompt: str = "",
-        tenant_id: str = "",
-        rewrite_fn: Callable[..., Any] | None = None,
-        continuation: Continuation | None = None,
-        mode: Mode = "repair",
-    ) -> StreamingRepairer:
+    def _request(self, options: StreamOptions) -> Request:
+        """Return what of the options belongs to the stream itself."""
+        return {
+            "tenant_id": options.get("tenant_id", ""),
+            "request_id": options.get("request_id", ""),
+            "shape": options.get("shape", "text"),
+            "conversation": options.get("conversation"),
+            "on_action": self._told,
+        }
+
+    def _repairer(self, prompt: str, options: StreamOptions) -> StreamingRepairer:
+        for name in options:
+            if name not in StreamOptions.__annotations__:
+                raise UnknownOption("option of a stream", name, StreamOptions.__annotations__)
+        mode, rewrite_fn = options.get("mode", "repair"), options.get("rewrite_fn")
         if mode not in MODES:
             raise UnknownOption("mode", mode, MODES)
         settings, halts = self.settings, mode == "halt"
@@ -239,7 +226,7 @@ class ProductionGuard:
             rewrite_fn = _rewriter(settings.rewriter)
         rules = self.profile.repair
         least = rules.threshold if settings.repair_threshold is None else settings.repair_threshold
-        judge, functions = self.scorer.judge_of_stream(prompt, tenant_id, threshold=least)
+        judge, functions = self.scorer.judge_of_stream(prompt, options.get("tenant_id", ""), threshold=least)
         after = 8 if settings.cap_after is None else settings.cap_after
         return StreamingRepairer.by_judge(
             judge,
@@ -251,7 +238,7 @@ class ProductionGuard:
             most_redacted=0 if halts else _capped(settings.most_redacted, rules.most_redacted),
             most_redacted_share=None if halts else _capped(settings.most_redacted_share, rules.most_redacted_share),
             cap_after=0 if halts else after,
-            continuation=continuation,
+            continuation=options.get("continuation"),
             most_continuations=settings.most_continuations,
             checks=self._checks,
             first=self._first,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting import count_calls
 from director_ai.core.clause_source import ClauseSource, PlacedClause
 from director_ai.core.json_clauses import JsonClauses, key_in_words, reads_as_prose
 from director_ai.core.json_lexer import MOST_DOUBT, MOST_KEY
@@ -572,22 +572,6 @@ def place_in_values(strings: list[str], clauses: list[PlacedClause], wanted: Pla
                 return number, length
             length += len(clause.text)
     raise AssertionError("the clause is in no value")
-
-
-def count_calls(work: Callable[[], object]) -> int:
-    """How many functions, Python's and C's, a piece of work calls: the same number on every machine."""
-    calls = 0
-
-    def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
 
 
 WORK: dict[str, Callable[[int], str]] = {

@@ -6,7 +6,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypedDict, Unpack, get_args
 
 import anyio
 
@@ -51,6 +51,19 @@ __all__ = [
 Shape = Literal["text", "json"]
 _SOURCES: Final[dict[str, Callable[[], ClauseSource]]] = {"text": ProseClauses, "json": JsonClauses}
 FUNCTIONS: Final = ("score_fn", "retrieve_fn", "rewrite_fn")
+
+
+class Request(TypedDict, total=False):
+    """What belongs to one text or stream."""
+
+    tenant_id: str
+    request_id: str
+    shape: Shape
+    """"json" for JSON and tool arguments: string values are repaired, and it stays JSON."""
+    conversation: Conversation | None
+    """Numbers the placeholders of other checks."""
+    on_action: Callable[[ClauseAction], None] | None
+    """Told what became of each clause as it is released."""
 
 
 class StreamingRepairer:
@@ -147,28 +160,25 @@ class StreamingRepairer:
 
     # --- finished text ----------------------------------------------------------------------------------------
 
-    def repair(self, text: str, *, tenant_id: str = "", request_id: str = "", shape: Shape = "text") -> RepairResult:
+    def repair(self, text: str, **request: Unpack[Request]) -> RepairResult:
         """Repair a finished text; the result is that of a stream of the same text."""
         if self._awaits:
-            return self._repair_in_loop(text, tenant_id, request_id, shape)
-        with self.stream([_text(text)], tenant_id=tenant_id, request_id=request_id, shape=shape) as stream:
+            return self._repair_in_loop(text, request)
+        with self.stream([_text(text)], **request) as stream:
             for _ in stream:
                 pass
         return stream.result
 
-    async def arepair(
-        self, text: str, *, tenant_id: str = "", request_id: str = "", shape: Shape = "text"
-    ) -> RepairResult:
+    async def arepair(self, text: str, **request: Unpack[Request]) -> RepairResult:
         """Return the same where functions are asynchronous."""
-        async with self.astream([_text(text)], tenant_id=tenant_id, request_id=request_id, shape=shape) as stream:
+        async with self.astream([_text(text)], **request) as stream:
             async for _ in stream:
                 pass
         return stream.result
 
-    def _repair_in_loop(self, text: str, tenant_id: str, request_id: str, shape: Shape) -> RepairResult:
-        call = functools.partial(self.arepair, text, tenant_id=tenant_id, request_id=request_id, shape=shape)
+    def _repair_in_loop(self, text: str, request: Request) -> RepairResult:
         try:
-            return anyio.run(call)
+            return anyio.run(functools.partial(self.arepair, text, **request))
         except RuntimeError as error:
             if "running" not in str(error).lower():
                 raise
@@ -176,53 +186,35 @@ class StreamingRepairer:
 
     # --- streams ----------------------------------------------------------------------------------------------
 
-    def stream(
-        self,
-        tokens: Iterable[str],
-        *,
-        tenant_id: str = "",
-        request_id: str = "",
-        shape: Shape = "text",
-        conversation: Conversation | None = None,
-        on_action: Callable[[ClauseAction], None] | None = None,
-    ) -> RepairStream:
+    def stream(self, tokens: Iterable[str], **request: Unpack[Request]) -> RepairStream:
         """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
         if self._awaits:
             raise ConfigError("a function is asynchronous: use astream()")
-        _check_listener(on_action)
-        record = self._record(tenant_id, request_id)
-        performer = SyncPerformer(self._functions, self._deadline)
-        following = self._following(record, shape, perform=performer)
-        pieces = self._checks.stream(tokens, conversation=conversation, following=following)
-        return RepairStream(pieces, record, performer, on_action)
+        record, performer = self._record(request), SyncPerformer(self._functions, self._deadline)
+        following = self._following(record, request.get("shape", "text"), perform=performer)
+        pieces = self._checks.stream(tokens, conversation=request.get("conversation"), following=following)
+        return RepairStream(pieces, record, performer, request.get("on_action"))
 
-    def astream(
-        self,
-        tokens: AsyncIterable[str] | Iterable[str],
-        *,
-        tenant_id: str = "",
-        request_id: str = "",
-        shape: Shape = "text",
-        conversation: Conversation | None = None,
-        on_action: Callable[[ClauseAction], None] | None = None,
-    ) -> AsyncRepairStream:
+    def astream(self, tokens: AsyncIterable[str] | Iterable[str], **request: Unpack[Request]) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
-        _check_listener(on_action)
-        record = self._record(tenant_id, request_id)
-        performer = AsyncPerformer(self._functions, self._deadline)
-        following = self._following(record, shape, aperform=performer)
-        pieces = self._checks.astream(tokens, conversation=conversation, following=following)
-        return AsyncRepairStream(pieces, record, performer, on_action)
+        record, performer = self._record(request), AsyncPerformer(self._functions, self._deadline)
+        following = self._following(record, request.get("shape", "text"), aperform=performer)
+        pieces = self._checks.astream(tokens, conversation=request.get("conversation"), following=following)
+        return AsyncRepairStream(pieces, record, performer, request.get("on_action"))
 
     @property
     def _awaits(self) -> bool:
         return any(is_async(injected.function) for injected in self._functions.values())
 
-    def _record(self, tenant_id: str, request_id: str) -> RepairRecord:
+    def _record(self, request: Request) -> RepairRecord:
+        for name in request:
+            if name not in Request.__annotations__:
+                raise UnknownOption("option of a repair", name, Request.__annotations__)
+        _check_listener(request.get("on_action"))
         return RepairRecord(
             threshold=self.threshold,
-            tenant_id=check_identifier("tenant_id", tenant_id),
-            request_id=check_identifier("request_id", request_id),
+            tenant_id=check_identifier("tenant_id", request.get("tenant_id", "")),
+            request_id=check_identifier("request_id", request.get("request_id", "")),
             placeholder=self._placeholder,
             cap=self._cap,
             continuations=self._most_continuations if self._continuation is not None else 0,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from counting import count_calls
 from director_ai.core.streaming_repair import REDACTED_CLAUSE, RepairResult, StreamingRepairer
 from director_ai.validators import PII, Casing
-from test_scaling import count_calls
 
 MOST = 2.2
 

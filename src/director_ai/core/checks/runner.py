@@ -326,11 +326,10 @@ class Checks:
         _raise_if_asked(session)
 
 
-class CheckedStream:
-    """The pieces of a running stream; close it, or use `with`, to stop early."""
+class _Running:
+    """What can be told of a stream on its way."""
 
-    def __init__(self, session: CheckSession, pieces: Generator[Piece], source: TokenSource) -> None:
-        self._session, self._pieces, self._source = session, pieces, source
+    _session: CheckSession
 
     @property
     def result(self) -> CheckedText:
@@ -341,6 +340,13 @@ class CheckedStream:
     def seen(self) -> int:
         """How far into the text everything was released."""
         return self._session.seen
+
+
+class CheckedStream(_Running):
+    """The pieces of a running stream; close it, or use `with`, to stop early."""
+
+    def __init__(self, session: CheckSession, pieces: Generator[Piece], source: TokenSource) -> None:
+        self._session, self._pieces, self._source = session, pieces, source
 
     def __iter__(self) -> Iterator[Piece]:
         return self._pieces
@@ -360,21 +366,11 @@ class CheckedStream:
         self.close()
 
 
-class AsyncCheckedStream:
+class AsyncCheckedStream(_Running):
     """The pieces of a running stream; close it, or use `async with`, to stop early."""
 
     def __init__(self, session: CheckSession, pieces: AsyncGenerator[Piece], source: TokenSource) -> None:
         self._session, self._pieces, self._source = session, pieces, source
-
-    @property
-    def result(self) -> CheckedText:
-        """What came of it so far; complete once the pieces are exhausted."""
-        return self._session.result()
-
-    @property
-    def seen(self) -> int:
-        """How far into the text everything was released."""
-        return self._session.seen
 
     def __aiter__(self) -> AsyncIterator[Piece]:
         return self._pieces
