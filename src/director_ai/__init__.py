@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from director_ai.errors import ConfigError, DirectorError
     from director_ai.guard import ProductionGuard
     from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
+    from director_ai.review.queue import HumanReviewQueue
     from director_ai.scorer import CoherenceScorer
     from director_ai.streaming import AsyncStreamingKernel, StreamingKernel
 
@@ -36,6 +37,7 @@ __all__ = [
     "EvidenceChunk",
     "GroundTruthStore",
     "HaltEvidence",
+    "HumanReviewQueue",
     "InjectionDetector",
     "ProductionGuard",
     "RepairResult",
@@ -60,6 +62,7 @@ _HOMES = {
     "EvidenceChunk": "core.types",
     "GroundTruthStore": "knowledge.store",
     "HaltEvidence": "core.types",
+    "HumanReviewQueue": "review.queue",
     "InjectionDetector": "core.scoring.injection",
     "ProductionGuard": "guard",
     "RepairResult": "core.streaming_repair",

@@ -4,7 +4,23 @@
     ├── ConfigError            (also ValueError)  a setting or an argument that cannot be right
     │   └── UnknownOption      (also TypeError)   a setting that does not exist; names the nearest one
     ├── PayloadError           (also ValueError)  a record that is malformed or carries raw text
-    └── MissingExtra           (also ImportError) an optional part that is not installed
+    ├── MissingExtra           (also ImportError) an optional part that is not installed
+    ├── RecordError            the database of reviews and records cannot be read or written
+    │   └── TrailBroken        the audit trail is not the one that was written
+    └── Refused                (also ValueError)  the gate lets a correction, an approval or a release not through
+        ├── NoGo               the action is physical or cannot be undone
+        ├── Ungrounded         a draft that does not rest on the evidence it was given
+        ├── NotAllowed         the verifiers' consensus did not allow the correction
+        ├── NotApproved        approvals are missing
+        ├── ApprovalReused     an approval or release id that was used for something else
+        ├── SelfApproval       the proposer cannot approve
+        ├── ReviewerRefused    the reviewer may not act in this tenant
+        ├── CaseClaimed        another reviewer holds the case
+        ├── CaseDecided        the case was decided otherwise already
+        ├── CaseExpired        the case or its approval came to its end
+        ├── TextChanged        the text or what was approved with it is not what it was
+        ├── AlreadyReleased    each approval releases once
+        └── UnknownCase        (also LookupError) there is no such case in this tenant
 
 Messages say what was expected, what came and what to do. They never hold prompts, facts or generated text.
 """
@@ -17,7 +33,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ConfigError", "DirectorError", "MissingExtra", "PayloadError", "UnknownOption"]
+__all__ = [
+    "AlreadyReleased",
+    "ApprovalReused",
+    "CaseClaimed",
+    "CaseDecided",
+    "CaseExpired",
+    "ConfigError",
+    "DirectorError",
+    "MissingExtra",
+    "NoGo",
+    "NotAllowed",
+    "NotApproved",
+    "PayloadError",
+    "RecordError",
+    "Refused",
+    "ReviewerRefused",
+    "SelfApproval",
+    "TextChanged",
+    "TrailBroken",
+    "Ungrounded",
+    "UnknownCase",
+    "UnknownOption",
+]
 
 
 class DirectorError(Exception):
@@ -50,3 +88,67 @@ class MissingExtra(DirectorError, ImportError):
 
     def __init__(self, what: str, *, extra: str) -> None:
         super().__init__(f"{what} needs an optional part; install it with: pip install 'director-ai[{extra}]'")
+
+
+class RecordError(DirectorError):
+    """The database of reviews and records cannot be read or written; nothing of the call was kept."""
+
+
+class TrailBroken(RecordError):
+    """The audit trail is not the one that was written: rows were changed, added or removed."""
+
+
+class Refused(DirectorError, ValueError):
+    """The gate does not let a correction, an approval or a release through; nothing was released."""
+
+
+class NoGo(Refused):
+    """The action is physical or cannot be undone: no correction of it is made by a machine."""
+
+
+class Ungrounded(Refused):
+    """A draft that does not rest on the evidence it was given."""
+
+
+class NotAllowed(Refused):
+    """The consensus of the verifiers did not allow the correction; no approval can stand in for it."""
+
+
+class NotApproved(Refused):
+    """Approvals are missing."""
+
+
+class ApprovalReused(Refused):
+    """An approval or release id that was used for something else."""
+
+
+class SelfApproval(Refused):
+    """Whoever proposed a text cannot approve it."""
+
+
+class ReviewerRefused(Refused):
+    """The reviewer may not act in this tenant."""
+
+
+class CaseClaimed(Refused):
+    """Another reviewer holds the case."""
+
+
+class CaseDecided(Refused):
+    """The case was decided otherwise already."""
+
+
+class CaseExpired(Refused):
+    """The case, or its approval, came to its end."""
+
+
+class TextChanged(Refused):
+    """The text, or what was approved together with it, is not what it was."""
+
+
+class AlreadyReleased(Refused):
+    """Each approval releases once."""
+
+
+class UnknownCase(Refused, LookupError):
+    """There is no such case in this tenant."""

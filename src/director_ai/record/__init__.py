@@ -1,1 +1,16 @@
-"""What is kept of what was decided: figures for operators."""
+"""What is kept of what was decided: figures for operators, and a trail for auditors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from director_ai.lazy import names_of
+
+if TYPE_CHECKING:
+    from director_ai.record.trail import AuditTrail
+
+__all__ = ["AuditTrail"]
+
+_HOMES = {"AuditTrail": "record.trail"}
+
+__getattr__, __dir__ = names_of(__name__, _HOMES)
