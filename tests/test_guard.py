@@ -9,9 +9,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from director_ai import GroundTruthStore, ProductionGuard, StreamingKernel
+from director_ai.core import CorrectionLoop
+from director_ai.core.guard_control import RiskEnvelope
+from director_ai.core.scoring.consensus import CrossVerifierConsensus
 from director_ai.core.streaming_repair import REDACTED_CLAUSE, RepairResult
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.profiles import PROFILES
+from director_ai.record import AuditTrail
 from director_ai.record.metrics import RepairMetrics
 from director_ai.scorer import CoherenceScorer
 
@@ -324,3 +328,51 @@ def test_a_model_that_is_required_and_missing_releases_no_claim(monkeypatch: pyt
 
     assert result.repaired_text == f"Hello! {REDACTED_CLAUSE}"
     assert result.actions[1].reason == "model_unavailable"
+
+
+# --- records and corrections --------------------------------------------------------------------------------------
+
+
+def test_a_guard_writes_its_fixes_to_an_audit_trail(tmp_path: Path) -> None:
+    with AuditTrail(tmp_path / "a.db") as trail:
+        with ProductionGuard.from_profile("finance", use_nli=False, audit=trail) as guard:
+            guard.load_facts(FACTS)
+            result = guard.repair_stream("", "Shipping costs 7 EUR.", tenant_id="acme", request_id="r1")
+        assert [row.content["event_id"] for row in trail.rows("acme")] == [event.event_id for event in result.events]
+    with pytest.raises(ConfigError, match="audit must be an AuditTrail"):
+        ProductionGuard(audit="a.db")  # type: ignore[arg-type]
+
+
+def test_a_halted_answer_is_drafted_anew_from_the_evidence_of_the_halt(guard: ProductionGuard) -> None:
+    prompt, text = "How long can I return it?", "Refunds are available within 90 days."
+    halted = guard.repair_stream(prompt, text, mode="halt")
+    loop = CorrectionLoop(
+        consensus=CrossVerifierConsensus(),
+        risk_envelope=RiskEnvelope("text", "reversible", "finance", 0.65, 0.9),
+        policy_id="policy.finance",
+    )
+
+    proposal = loop.propose_from_halt(
+        halt_evidence=halted.halt_evidence, continuation_builder=guard.correction_builder(prompt, text)
+    )
+
+    assert proposal.candidate_text == "Refunds are available within 30 days."
+    assert proposal.guard_decision.decision == "allow"
+    assert "refund" in proposal.evidence_refs
+
+
+def test_a_draft_with_something_redacted_is_not_allowed(guard: ProductionGuard) -> None:
+    text = "Refunds are available within 90 days. Late refunds get a bonus of 10 EUR."
+    halted = guard.repair_stream("", text, mode="halt")
+    loop = CorrectionLoop(
+        consensus=CrossVerifierConsensus(),
+        risk_envelope=RiskEnvelope("text", "reversible", "finance", 0.65, 0.9),
+        policy_id="policy.finance",
+    )
+
+    proposal = loop.propose_from_halt(
+        halt_evidence=halted.halt_evidence, continuation_builder=guard.correction_builder("", text)
+    )
+
+    assert REDACTED_CLAUSE in proposal.candidate_text
+    assert not proposal.guard_decision.allowed

@@ -28,6 +28,7 @@ def test_the_public_names_are_these() -> None:
         "EvidenceChunk",
         "GroundTruthStore",
         "HaltEvidence",
+        "HumanReviewQueue",
         "InjectionDetector",
         "ProductionGuard",
         "RepairResult",
@@ -60,7 +61,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     ours = [name for name in loaded if name.startswith("director_ai")]
     assert ours == ["director_ai", "director_ai.lazy"]
-    assert not {"numpy", "onnxruntime", "anyio", "typer", "rich", "regex", "asyncio"} & set(loaded)
+    heavy = {"numpy", "onnxruntime", "anyio", "typer", "rich", "regex", "asyncio", "sqlalchemy", "cryptography"}
+    assert not heavy & set(loaded)
 
 
 def test_the_kernel_needs_neither_numpy_nor_a_model() -> None:
@@ -84,5 +86,7 @@ def test_no_dependency_is_heavy_or_copyleft() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = sorted(requirement.split(">=")[0] for requirement in project["dependencies"])
     models = ["numpy", "onnxruntime", "tokenizers"]
-    assert names == sorted([*models, "anyio", "markdown-it-py", "prometheus-client", "regex", "rich", "typer"])
+    reviews = ["alembic", "cryptography", "sqlalchemy"]
+    others = ["anyio", "markdown-it-py", "prometheus-client", "regex", "rich", "typer"]
+    assert names == sorted([*models, *reviews, *others])
     assert project["license"] == "Apache-2.0"

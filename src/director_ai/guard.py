@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
     from director_ai.core.checks.runner import Continuation, Conversation
     from director_ai.core.evidence import Retriever
+    from director_ai.core.runtime.correction import GroundedCorrectionDraft, HaltCorrectionContext
     from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Request, Shape
     from director_ai.core.types import CoherenceScore, InjectionResult
     from director_ai.knowledge.tables import Loaded
+    from director_ai.record.trail import AuditTrail
     from director_ai.settings import Off
 
 __all__ = ["ProductionGuard"]
@@ -60,7 +62,8 @@ class ProductionGuard:
         store: Where facts live, instead of the one that the settings name.
         scorer: Another scorer than the one that the settings describe; it must be a CoherenceScorer.
         checks, first: Checks beside those that the settings name; their edits are merged with the repairs.
-        on_action: Told what became of each clause as it is released, for example to record it.
+        on_action: Told what became of each clause as it is released.
+        audit: Keeps every fix and halt before it is shown; a stream whose events cannot be kept ends there.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class ProductionGuard:
         checks: Iterable[Any] = (),
         first: Iterable[Any] = (),
         on_action: Callable[[ClauseAction], None] | None = None,
+        audit: AuditTrail | None = None,
     ) -> None:
         self.settings = settings if settings is not None else GuardSettings()
         if not isinstance(self.settings, GuardSettings):
@@ -91,6 +95,9 @@ class ProductionGuard:
         if on_action is not None and not callable(on_action):
             raise ConfigError(f"on_action must be a function, got a {type(on_action).__name__}")
         self._on_action = on_action
+        if audit is not None and not callable(getattr(audit, "record", None)):
+            raise ConfigError(f"audit must be an AuditTrail, got a {type(audit).__name__}")
+        self._record = audit.record if audit is not None else None
         self._count = _counting() if self.settings.metrics else None
         self._repairer("", {})  # refuses what does not fit together now rather than at the first stream
 
@@ -163,6 +170,20 @@ class ProductionGuard:
         """Screen a text from outside for instructions; with a response, compare its claims with the intent too."""
         return self.injection_detector.detect(text, intent=intent, response=response)
 
+    def correction_builder(
+        self, prompt: str, text: str, *, tenant_id: str = ""
+    ) -> Callable[[HaltCorrectionContext], GroundedCorrectionDraft]:
+        """Return a builder for `CorrectionLoop.propose_from_halt`: the answer that was halted, repaired and judged."""
+
+        def build(context: HaltCorrectionContext) -> GroundedCorrectionDraft:
+            from director_ai.core.repair.drafting import draft_of_repair  # noqa: PLC0415 - only who corrects pays
+
+            repaired = self.repair_stream(prompt, text, tenant_id=tenant_id)
+            _, score = self.check(prompt, repaired.repaired_text, tenant_id)
+            return draft_of_repair(context, repaired, score)
+
+        return build
+
     def kernel(self, **options: Any) -> StreamingKernel:
         """Return a streaming kernel with the profile's limits, for streams that are to halt token by token."""
         return StreamingKernel.for_domain(self.profile.name, **options)
@@ -212,6 +233,7 @@ class ProductionGuard:
             "shape": options.get("shape", "text"),
             "conversation": options.get("conversation"),
             "on_action": self._told,
+            "record": self._record,
         }
 
     def _repairer(self, prompt: str, options: StreamOptions) -> StreamingRepairer:
@@ -271,7 +293,7 @@ class ProductionGuard:
         self.close()
 
 
-_CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action"})
+_CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action", "audit"})
 
 
 def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

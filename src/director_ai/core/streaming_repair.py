@@ -27,7 +27,7 @@ from director_ai.core.repair.record import (
     RepairRecord,
     RepairResult,
 )
-from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece, RepairStream
+from director_ai.core.repair.streams import AsyncRepairStream, Listeners, RepairPiece, RepairStream
 from director_ai.errors import ConfigError, UnknownOption
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.checks.runner import Continuation, Conversation
     from director_ai.core.clause_source import ClauseSource
+    from director_ai.core.safety_event import SafetyEvent
 
 __all__ = [
     "REDACTED_CLAUSE",
@@ -64,6 +65,8 @@ class Request(TypedDict, total=False):
     """Numbers the placeholders of other checks."""
     on_action: Callable[[ClauseAction], None] | None
     """Told what became of each clause as it is released."""
+    record: Callable[[SafetyEvent], Any] | None
+    """Keeps each event before what it is about is shown, such as `AuditTrail.record`; if it fails, the stream ends."""
 
 
 class StreamingRepairer:
@@ -193,14 +196,14 @@ class StreamingRepairer:
         record, performer = self._record(request), SyncPerformer(self._functions, self._deadline)
         following = self._following(record, request.get("shape", "text"), perform=performer)
         pieces = self._checks.stream(tokens, conversation=request.get("conversation"), following=following)
-        return RepairStream(pieces, record, performer, request.get("on_action"))
+        return RepairStream(pieces, record, performer, _listeners(request))
 
     def astream(self, tokens: AsyncIterable[str] | Iterable[str], **request: Unpack[Request]) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
         record, performer = self._record(request), AsyncPerformer(self._functions, self._deadline)
         following = self._following(record, request.get("shape", "text"), aperform=performer)
         pieces = self._checks.astream(tokens, conversation=request.get("conversation"), following=following)
-        return AsyncRepairStream(pieces, record, performer, request.get("on_action"))
+        return AsyncRepairStream(pieces, record, performer, _listeners(request))
 
     @property
     def _awaits(self) -> bool:
@@ -210,7 +213,8 @@ class StreamingRepairer:
         for name in request:
             if name not in Request.__annotations__:
                 raise UnknownOption("option of a repair", name, Request.__annotations__)
-        _check_listener(request.get("on_action"))
+        for name in ("on_action", "record"):
+            _check_listener(name, request.get(name))
         return RepairRecord(
             threshold=self.threshold,
             tenant_id=check_identifier("tenant_id", request.get("tenant_id", "")),
@@ -252,9 +256,13 @@ def _checked_flag(name: str, value: object) -> bool:
     return value
 
 
-def _check_listener(on_action: object) -> None:
-    if on_action is not None and (not callable(on_action) or is_async(on_action)):
-        raise ConfigError(f"on_action must be a synchronous function or None, got a {type(on_action).__name__}")
+def _check_listener(name: str, listener: object) -> None:
+    if listener is not None and (not callable(listener) or is_async(listener)):
+        raise ConfigError(f"{name} must be a synchronous function or None, got a {type(listener).__name__}")
+
+
+def _listeners(request: Request) -> Listeners:
+    return Listeners(request.get("on_action"), request.get("record"))
 
 
 def _checked_placeholder(placeholder: object) -> str:

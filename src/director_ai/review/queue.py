@@ -16,11 +16,12 @@ from director_ai.review.cases import ACTIONS, STATES
 from director_ai.review.gate import Gate
 from director_ai.review.intake import MOST_REASON, checked_seconds, checked_text, named
 from director_ai.review.opening import new_case, open_case
+from director_ai.review.replay import replay_case
 from director_ai.review.retrying import retry_payload
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from director_ai.review.cases import Action, ReviewCase, ReviewDecision, State
     from director_ai.review.corrections import Correction
     from director_ai.review.opening import CaseOptions, NewCase
+    from director_ai.review.replay import Replay
 
 __all__ = ["HumanReviewQueue"]
 
@@ -266,6 +268,22 @@ class HumanReviewQueue:
         """Return a rewrite function for repairs: released corrections first, else what another one writes."""
         find = functools.partial(self.known_correction, tenant_id=tenant_id)
         return corrections.rewriter(find, otherwise)
+
+    # --- for auditors -----------------------------------------------------------------------------------------
+
+    def replay(self, case_id: str, *, tenant_id: str | None = None) -> Replay:
+        """Decide a case again from its rows in the trail, and say what is otherwise than it was recorded."""
+        case = self.get_case(case_id, tenant_id=tenant_id)
+        return self.trail.database.read(
+            lambda connection: replay_case(self._gate, connection, case, self.trail.key, self._now())
+        )
+
+    def replay_all(self, *, tenant_id: str | None = None) -> Iterator[Replay]:
+        """Decide every case again, the oldest first."""
+        last = ""
+        while page := self.list_cases(tenant_id=tenant_id, after=last):
+            yield from (self.replay(case.case_id) for case in page)
+            last = page[-1].case_id
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import anyio.to_thread
+
+from director_ai.core.checks.rules import Failure
 from director_ai.core.repair.record import NAME, ClauseAction, RepairResult
 from director_ai.core.runtime.interrupts import must_pass
 
@@ -15,8 +19,9 @@ if TYPE_CHECKING:
     from director_ai.core.checks.runner import AsyncCheckedStream, CheckedStream
     from director_ai.core.repair.performing import AsyncPerformer, SyncPerformer
     from director_ai.core.repair.record import RepairRecord
+    from director_ai.core.safety_event import SafetyEvent
 
-__all__ = ["AsyncRepairStream", "RepairPiece", "RepairStream"]
+__all__ = ["AsyncRepairStream", "Listeners", "RepairPiece", "RepairStream"]
 
 
 _log: Final = logging.getLogger(__name__)
@@ -29,23 +34,51 @@ class RepairPiece(NamedTuple):
     actions: tuple[ClauseAction, ...] = ()
 
 
+class Listeners(NamedTuple):
+    """Who hears of a stream while it runs."""
+
+    on_action: Callable[[ClauseAction], None] | None = None
+    """Told what became of each clause; if it fails, the stream goes on."""
+    record: Callable[[SafetyEvent], Any] | None = None
+    """Keeps each event before what it is about is shown; if it fails, that is not shown, and the stream ends."""
+
+
 class _Told:
     """What a stream has released so far, told of once."""
 
-    def __init__(
-        self,
-        pieces: CheckedStream | AsyncCheckedStream,
-        record: RepairRecord,
-        on_action: Callable[[ClauseAction], None] | None,
-    ) -> None:
-        self._pieces, self._record, self._on_action = pieces, record, on_action
+    def __init__(self, pieces: CheckedStream | AsyncCheckedStream, record: RepairRecord, listeners: Listeners) -> None:
+        self._pieces, self._record, self._listeners = pieces, record, listeners
         self._told = 0
+        self._shown: list[str] = []
+        self._unrecorded = ""
+        """Why an event could not be kept."""
+
+    @property
+    def records(self) -> bool:
+        """Whether events are kept."""
+        return self._listeners.record is not None
+
+    def keep_events(self, *, at_end: bool = False) -> bool:
+        """Keep the events of what is about to be shown; whether that worked, and so whether it may be."""
+        record, fresh = self._listeners.record, self._fresh()
+        if record is None:
+            return True
+        due = [event for event in self._record.events[fresh.start : fresh.stop] if event is not None]
+        if at_end and self._record.halt_event is not None and self._ends_in_ruin:
+            due.append(self._record.halt_event)
+        try:
+            for event in due:
+                record(event)
+        except BaseException as error:
+            if must_pass(error):
+                raise
+            self._unrecorded = type(error).__name__
+            _log.error("an event could not be recorded (%s); the stream ends before it", self._unrecorded)
+        return not self._unrecorded
 
     def piece(self, text: str) -> RepairPiece:
         """Return a piece with the actions that it completes."""
-        now, until = self._record.clock(), self._pieces.seen
-        actions = self._record.actions
-        fresh = range(self._told, max(self._told, self._record.released(until)))
+        now, actions, fresh = self._record.clock(), self._record.actions, self._fresh()
         for place in fresh:
             held = now - self._record.arrived[place]
             actions[place] = dataclasses.replace(actions[place], held_seconds=held)
@@ -53,13 +86,23 @@ class _Told:
         told = tuple(actions[fresh.start : fresh.stop])
         for action in told:
             self._tell(action)
+        if self.records:
+            self._shown.append(text)
         return RepairPiece(text, told)
+
+    def _fresh(self) -> range:
+        return range(self._told, max(self._told, self._record.released(self._pieces.seen)))
+
+    @property
+    def _ends_in_ruin(self) -> bool:
+        failures = self._pieces.result.failures
+        return any(failure.check == NAME and failure.action == "halt" for failure in failures)
 
     def _tell(self, action: ClauseAction) -> None:
         """Tell a listener; one that fails must not take from the reader what was released."""
         try:
-            if self._on_action is not None:
-                self._on_action(action)
+            if self._listeners.on_action is not None:
+                self._listeners.on_action(action)
         except BaseException as error:
             if must_pass(error):
                 raise
@@ -69,11 +112,19 @@ class _Told:
     @property
     def result(self) -> RepairResult:
         """What came of it so far."""
-        checked, until = self._pieces.result, self._pieces.seen
-        released = self._record.released(until)
+        checked, released = self._pieces.result, self._record.released(self._pieces.seen)
+        halted = self._record.halt_event if self._ends_in_ruin else None
+        if self._unrecorded:
+            lost = Failure(
+                check="audit", action="halt", reason="record_failed", start=self._pieces.seen, end=self._pieces.seen,
+                is_error=True, detail=self._unrecorded,
+            )  # fmt: skip
+            failures = (*checked.failures, lost)
+            checked = dataclasses.replace(
+                checked, text="".join(self._shown), ended_by="record_failed", failures=failures
+            )
+            released, halted = self._told, None
         events = [event for event in self._record.events[:released] if event]
-        is_ruin = any(failure.check == NAME and failure.action == "halt" for failure in checked.failures)
-        halted = self._record.halt_event if is_ruin else None
         return RepairResult(
             repaired_text=checked.text,
             actions=tuple(self._record.actions[:released]),
@@ -91,17 +142,21 @@ class RepairStream:
         pieces: CheckedStream,
         record: RepairRecord,
         performer: SyncPerformer,
-        on_action: Callable[[ClauseAction], None] | None,
+        listeners: Listeners,
     ) -> None:
         self._pieces, self._performer = pieces, performer
-        self._told = _Told(pieces, record, on_action)
+        self._told = _Told(pieces, record, listeners)
         self._open = self._run()
 
     def _run(self) -> Generator[RepairPiece]:
         try:
             for piece in self._pieces:
+                if not self._told.keep_events():
+                    self._pieces.close()
+                    return
                 yield self._told.piece(piece.text)
-            self._told.piece("")  # of clauses that left nothing to show, because other checks removed them
+            if self._told.keep_events(at_end=True):
+                self._told.piece("")  # of clauses that left nothing to show, because other checks removed them
         finally:
             self._performer.leave()
 
@@ -137,19 +192,29 @@ class AsyncRepairStream:
         pieces: AsyncCheckedStream,
         record: RepairRecord,
         performer: AsyncPerformer,
-        on_action: Callable[[ClauseAction], None] | None,
+        listeners: Listeners,
     ) -> None:
         self._pieces, self._performer = pieces, performer
-        self._told = _Told(pieces, record, on_action)
+        self._told = _Told(pieces, record, listeners)
         self._open = self._run()
 
     async def _run(self) -> AsyncGenerator[RepairPiece]:
         try:
             async for piece in self._pieces:
+                if not await self._keep_events():
+                    await self._pieces.aclose()
+                    return
                 yield self._told.piece(piece.text)
-            self._told.piece("")  # as above
+            if await self._keep_events(at_end=True):
+                self._told.piece("")  # as above
         finally:
             self._performer.leave()
+
+    async def _keep_events(self, *, at_end: bool = False) -> bool:
+        """Keep what is due in a thread: a disk must not hold up the other streams of the loop."""
+        if not self._told.records:
+            return True
+        return await anyio.to_thread.run_sync(functools.partial(self._told.keep_events, at_end=at_end))
 
     @property
     def result(self) -> RepairResult:
