@@ -15,6 +15,7 @@ demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write 
 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
 	@$(MAKE) --no-print-directory check
+	@$(RUN)python tests/serve/page/browser.py
 	$(RUN)pytest -n auto
 
 check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import contracts
@@ -43,6 +44,8 @@ bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the
 	$(RUN)python benchmarks/injection.py
 	$(RUN)python benchmarks/merge.py --peer
 	$(RUN)python benchmarks/repair.py --peer
+	$(RUN)python benchmarks/review.py --peer
+	$(RUN)python benchmarks/serve.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,4 +1,4 @@
-"""What all tests share: how Hypothesis searches, and the drivers of a stream."""
+"""What all tests share: how Hypothesis searches, the drivers of a stream, a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from drivers import Driver
+from postgres import fresh_database, postgres_server, postgres_url
+
+__all__ = ["driver", "fresh_database", "postgres_server", "postgres_url"]
 
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
 from director_ai.core.scoring.injection import InjectionDetector
 from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ProductionGuard"]
 
+Client = TypeVar("Client")
 Mode = Literal["repair", "halt"]
 MODES: Final = ("repair", "halt")
+WRAPPED: Final = {
+    "openai": ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"),
+    "anthropic": ("Anthropic", "AsyncAnthropic"),
+}
+"""Clients that `wrap` takes, and subclasses of a user's own, by the SDK that they are of."""
 
 
 class StreamOptions(TypedDict, total=False):
@@ -224,6 +231,21 @@ class ProductionGuard:
     ) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
         return self._repairer(prompt, options).astream(tokens, **self._request(options))
+
+    def wrap(self, client: Client, **options: Any) -> Client:
+        """Return a client of an SDK like the one given, whose answers are guarded, stream or not.
+
+        Options hold for all of its answers: `tenant_id`, `mode`, `shows_evidence` and `shows_reasoning`.
+        """
+        for kind in type(client).__mro__:
+            sdk = kind.__module__.split(".")[0]  # by its name: the SDK is the user's, and may be absent
+            if sdk in WRAPPED:
+                if kind.__name__ not in WRAPPED[sdk]:
+                    break
+                made: Client = importlib.import_module(f"director_ai.integrations.{sdk}").wrap(self, client, **options)
+                return made
+        known = ", ".join(f"{sdk}.{name}" for sdk, names in WRAPPED.items() for name in names)
+        raise ConfigError(f"wrap takes a client of one of {known}, got a {type(client).__name__}")
 
     def _request(self, options: StreamOptions) -> Request:
         """Return what of the options belongs to the stream itself."""

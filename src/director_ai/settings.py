@@ -33,7 +33,21 @@ OFF: Final = "off"
 CHECKS: Final = ("disguise", "links", "pii", "secrets", "casing-lower", "casing-upper", "casing-sentence")
 """Checks that need no arguments, in the order in which `checks` holds them: disguise comes off first."""
 PREFIX: Final = "DIRECTOR_AI_"
-OTHER_VARIABLES: Final = frozenset({"DIRECTOR_AI_USER"})
+OTHER_VARIABLES: Final = frozenset(
+    {
+        "DIRECTOR_AI_REVIEW_DB",
+        "DIRECTOR_AI_SERVER_CHECKPOINTS",
+        "DIRECTOR_AI_SERVER_CONFIG",
+        "DIRECTOR_AI_SERVER_DATABASE",
+        "DIRECTOR_AI_SERVER_GRACE",
+        "DIRECTOR_AI_SERVER_HOST",
+        "DIRECTOR_AI_SERVER_MOST_STREAMS",
+        "DIRECTOR_AI_SERVER_PORT",
+        "DIRECTOR_AI_SERVER_SIGNING_KEY",
+        "DIRECTOR_AI_SIGNING_KEY",
+        "DIRECTOR_AI_USER",
+    }
+)
 """Variables of the prefix that are no settings of a guard."""
 
 _TABLE: Final = "director_ai"

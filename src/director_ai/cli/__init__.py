@@ -10,10 +10,19 @@ from typing import Annotated
 import typer
 
 from director_ai import __version__
+from director_ai.cli.audit import audit_app
+from director_ai.cli.bench import bench
 from director_ai.cli.calibrate import calibrate
+from director_ai.cli.check import check
+from director_ai.cli.config import config_app
 from director_ai.cli.demo import demo
+from director_ai.cli.doctor import doctor
 from director_ai.cli.facts import facts_app
+from director_ai.cli.keys import keys_app
+from director_ai.cli.repair import repair
+from director_ai.cli.review import review_app
 from director_ai.cli.schema import schema
+from director_ai.cli.serve import serve
 from director_ai.errors import DirectorError
 
 __all__ = ["app", "main"]
@@ -21,13 +30,22 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Guard a language model's stream: judge what it says, repair or halt what is wrong, say why.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(check)
+app.command()(repair)
 app.command()(schema)
 app.command()(calibrate)
+app.command()(serve)
+app.command()(bench)
+app.command()(doctor)
+app.add_typer(config_app, name="config")
 app.add_typer(facts_app, name="facts")
+app.add_typer(audit_app, name="audit")
+app.add_typer(review_app, name="review")
+app.add_typer(keys_app, name="keys")
 
 
 def _show_version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from director_ai.cli.terminal import for_terminal
+from director_ai.demo_bank import ANSWER, FACTS, PROFILE, QUESTION
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,25 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-PROFILE: Final = "finance"
-QUESTION: Final = "What do I get with the Standard Account?"
-FACTS: Final = {
-    "kb:fees": "The Standard Account has a monthly fee of 4 euros.",
-    "kb:interest": "Savings earn 2.1 % interest a year, paid on the last day of December.",
-    "kb:cash": "Cash withdrawals are free at every machine in the euro zone.",
-    "kb:transfers": "An international transfer arrives within 3 working days.",
-    "kb:insurance": "Deposits are insured up to 100,000 euros per customer.",
-    "kb:founder": "Harbour Bank was founded by Clara Voss in 1987.",
-}
-ANSWER: Final = (
-    "Thanks for asking! The Standard Account costs 4 euros a month. "
-    "Savings earn 3.1 % interest a year, paid on the last day of December. Here is what else you get:\n\n"
-    "- Cash withdrawals are free at every machine in the euro zone.\n"
-    "- An international transfer takes at most 3 working days.\n"
-    "- The card also opens the airport lounge in Vienna.\n\n"
-    "Your deposits are insured up to 100,000 euros. "
-    "Harbour Bank was founded by Martin Keller in 1987. Would you like to open an account?"
-)
 REPORT: Final = "director-ai-demo.html"
 _PIECE = re.compile(r"\w{1,5}|[^\w\s]|\s+")
 

@@ -8,9 +8,10 @@ from director_ai.lazy import names_of
 
 if TYPE_CHECKING:
     from director_ai.record.trail import AuditTrail
+    from director_ai.record.verdicts import Problem, Verification
 
-__all__ = ["AuditTrail"]
+__all__ = ["AuditTrail", "Problem", "Verification"]
 
-_HOMES = {"AuditTrail": "record.trail"}
+_HOMES = {"AuditTrail": "record.trail", "Problem": "record.verdicts", "Verification": "record.verdicts"}
 
 __getattr__, __dir__ = names_of(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""The rows of a trail: each holds the hash of the one before it in its tenant, and a seal that only the key can make."""
+"""The rows of a trail: each holds the hash of the one before it in its tenant, and a seal that only the key makes."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ __all__ = [
     "Writer",
     "check_links",
     "check_seal",
+    "has_rows",
+    "hash_at",
     "hash_row",
     "head_of",
     "rows_about",
@@ -38,6 +40,8 @@ __all__ = [
 START: Final = "0" * 64
 """What stands for the row before the first."""
 MOST_BODY: Final = 1_000_000
+MOST_AHEAD: Final = 3_600 * 1_000_000
+"""Microseconds by which clocks of one trail may differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +100,8 @@ _ABOUT: Final = (
         (_BEFORE.c.tenant == AUDIT.c.tenant) & (_BEFORE.c.sequence == AUDIT.c.sequence - 1),
         isouter=True,
     )
-    .where(AUDIT.c.tenant == sa.bindparam("of"), AUDIT.c.subject == sa.bindparam("about"))
+    # The tenant is a condition without an index: by that of the tenant, SQLite would read the whole trail.
+    .where(AUDIT.c.tenant.concat("") == sa.bindparam("of"), AUDIT.c.subject == sa.bindparam("about"))
     .order_by(AUDIT.c.sequence)
 )
 _INSERT: Final = sa.insert(AUDIT)
@@ -120,6 +125,17 @@ def head_of(connection: Connection, tenant_id: str) -> AuditRow | None:
     """Return the last row of a tenant."""
     found = connection.execute(_HEAD, {"of": tenant_id}).first()
     return _row(found) if found is not None else None
+
+
+def has_rows(connection: Connection) -> bool:
+    """Whether anything was written to the trail of anybody."""
+    return connection.scalar(sa.select(AUDIT.c.sequence).limit(1)) is not None
+
+
+def hash_at(connection: Connection, tenant_id: str, sequence: int) -> str | None:
+    """Return the hash of one row, as it stands there."""
+    wanted = sa.select(AUDIT.c.hash).where(AUDIT.c.tenant == tenant_id, AUDIT.c.sequence == sequence)
+    return connection.scalar(wanted)
 
 
 def rows_of(connection: Connection, tenant_id: str, *, after: int = 0, most: int = 1_000) -> list[AuditRow]:
@@ -169,8 +185,13 @@ class Writer:
         self._head = head_of(connection, tenant_id)
         if self._head is not None:
             check_seal(self._head, key)
-        self.now = now if self._head is None else max(now, self._head.at)
-        """The present; it never runs behind what was recorded, whatever the clock of this machine says."""
+        self.last = 0 if self._head is None else self._head.sequence
+        """The last row before the transaction."""
+        latest = 0 if self._head is None else self._head.at
+        self.at = max(now, latest)
+        """When its rows are written: never before the row before."""
+        self.now = now if latest > now + MOST_AHEAD else self.at
+        """The present: not behind what was recorded, unless that comes from a clock that was far ahead."""
         self.added: list[AuditRow] = []
 
     def append(self, kind: str, subject: str, body: Mapping[str, Any]) -> AuditRow:
@@ -182,11 +203,11 @@ class Writer:
             raise PayloadError(f"the body of an audit row has at most {MOST_BODY} characters")
         head, body_hash = self._head, sha256_of(text)
         sequence, previous = (1, START) if head is None else (head.sequence + 1, head.hash)
-        digest = hash_row(self.tenant_id, sequence, self.now, kind, subject, body_hash, self._key.key_id, previous)
+        digest = hash_row(self.tenant_id, sequence, self.at, kind, subject, body_hash, self._key.key_id, previous)
         row = AuditRow(
             tenant_id=self.tenant_id,
             sequence=sequence,
-            at=self.now,
+            at=self.at,
             kind=kind,
             subject=subject,
             body=text,
@@ -217,6 +238,11 @@ class Writer:
 
 def check_seal(row: AuditRow, key: SigningKey) -> None:
     """Refuse a row that this key did not seal, or whose text is not what was sealed."""
+    texts = (row.tenant_id, row.kind, row.subject, row.body_hash, row.key_id, row.hash, row.seal, row.body or "")
+    if not all(type(each) is str and each.isascii() for each in texts[:-1]) or type(texts[-1]) is not str:
+        raise TrailBroken("a row holds what we never write; run `director-ai audit verify`")
+    if type(row.sequence) is not int or type(row.at) is not int:
+        raise TrailBroken("a row holds what we never write; run `director-ai audit verify`")
     if row.key_id != key.key_id:
         raise TrailBroken(
             f"row {row.sequence} was sealed with another key ({row.key_id}, ours is {key.key_id}); "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.errors import RecordError
@@ -14,6 +15,7 @@ from director_ai.record.canonical import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from director_ai.record.chain import AuditRow
     from director_ai.record.keys import SigningKey
@@ -22,6 +24,7 @@ __all__ = ["EVERY_ROWS", "EVERY_SECONDS", "Checkpoint", "CheckpointFile"]
 
 EVERY_ROWS: Final = 64
 EVERY_SECONDS: Final = 10.0
+LONGEST_LINE: Final = 4_096
 _VERSION: Final = 1
 
 
@@ -53,11 +56,11 @@ class Checkpoint:
 
     def message(self) -> str:
         """Return what is signed."""
-        return canonical(self._fields())
+        return canonical(self._unsigned())
 
     def line(self) -> str:
         """Return it as a line of JSON."""
-        return canonical({**self._fields(), "signature": self.signature})
+        return canonical(self.fields())
 
     @classmethod
     def from_line(cls, line: str) -> Checkpoint | None:
@@ -80,7 +83,11 @@ class Checkpoint:
             return None
         return made
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
+        """Return what its line holds."""
+        return {**self._unsigned(), "signature": self.signature}
+
+    def _unsigned(self) -> dict[str, Any]:
         return {
             "at": self.at,
             "hash": self.hash,
@@ -91,6 +98,9 @@ class Checkpoint:
         }
 
 
+_NEWEST: Final = re.compile(rb'"sequence":([0-9]{1,18}),"signature":"[0-9a-f]*","tenant":"([^"]*)"')
+
+
 class CheckpointFile:
     """Where checkpoints are kept: a file that is only added to, by any number of processes; or memory."""
 
@@ -98,6 +108,10 @@ class CheckpointFile:
         self.path = path
         self._kept: list[str] = []
         self._lock = threading.Lock()
+        self._read = 0
+        """Bytes of the file that were looked at."""
+        self._newest: dict[str, tuple[int, str]] = {}
+        """The last row that a checkpoint of each tenant is of, and its line."""
 
     def add(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is on the disk when this returns."""
@@ -107,9 +121,11 @@ class CheckpointFile:
                 self._kept.append(line)
             return
         try:
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                os.write(handle, f"{line}\n".encode())  # one call: lines of several processes do not mix
+                data = f"{'' if _ends_whole(handle) else chr(10)}{line}\n".encode()
+                if os.write(handle, data) < len(data):  # one call: lines of several processes do not mix
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(handle)
             finally:
                 os.close(handle)
@@ -119,6 +135,41 @@ class CheckpointFile:
                 "nothing more is recorded or released until they can"
             ) from None
 
+    def newest(self, tenant_id: str) -> Checkpoint | None:
+        """Return the checkpoint of a tenant that goes furthest, whoever wrote it."""
+        with self._lock:
+            for line in self._unread():
+                found = _NEWEST.search(line)
+                if found is not None:
+                    sequence, tenant = int(found[1]), found[2].decode("utf-8", "replace")
+                    if sequence >= self._newest.get(tenant, (0, ""))[0]:
+                        self._newest[tenant] = sequence, line.decode("utf-8", "replace")
+            known = self._newest.get(tenant_id)
+        return None if known is None else Checkpoint.from_line(known[1])
+
+    def _unread(self) -> list[bytes]:
+        """Return the lines that were added since the last time."""
+        if self.path is None:
+            fresh, self._read = self._kept[self._read :], len(self._kept)
+            return [line.encode() for line in fresh]
+        try:
+            size = self.path.stat().st_size
+            if size == self._read:
+                return []
+            if size < self._read:  # another file took its place
+                self._read = 0
+                self._newest.clear()
+            with self.path.open("rb") as file:
+                file.seek(self._read)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise RecordError(f"the checkpoints of the audit trail cannot be read ({error.strerror})") from None
+        whole = data[: data.rfind(b"\n") + 1]
+        self._read += len(whole)
+        return whole.splitlines()
+
     def lines(self) -> Iterator[str]:
         """Yield what was written, line by line."""
         if self.path is None:
@@ -126,10 +177,18 @@ class CheckpointFile:
             return
         try:
             with self.path.open(encoding="utf-8", errors="replace") as file:
-                for line in file:
+                while line := file.readline(LONGEST_LINE):
                     if line.strip():
                         yield line
         except FileNotFoundError:
             return
         except OSError as error:
             raise RecordError(f"the checkpoints of the audit trail cannot be read ({error.strerror})") from None
+
+
+def _ends_whole(handle: int) -> bool:
+    """Whether a file is empty or ends with a whole line: a full disk or a crash may have cut the last one."""
+    if not os.fstat(handle).st_size:
+        return True
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1) == b"\n"

@@ -14,8 +14,8 @@ from sqlalchemy import event
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from director_ai.errors import ConfigError, DirectorError, MissingExtra, RecordError
-from director_ai.record.database_errors import explained
-from director_ai.record.migrating import migrate
+from director_ai.record.database_errors import explained, in_words
+from director_ai.record.migrating import check_revision, migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,9 +35,12 @@ IN_MEMORY: Final = ":memory:"
 
 
 class Database:
-    """One database that any number of threads and processes read and write."""
+    """One database that any number of threads and processes read and write.
 
-    def __init__(self, place: str | os.PathLike[str]) -> None:
+    With `read_only` it must be there, with its tables, and nothing of it can be changed.
+    """
+
+    def __init__(self, place: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.place = _checked(place)
         self.in_memory = self.place == IN_MEMORY
         self.is_postgresql = self.place.startswith(POSTGRESQL)
@@ -46,9 +49,16 @@ class Database:
         self._turn = threading.RLock()
         self._waiting: deque[_Job[Any]] = deque()
         with explained():
-            self._engine = _postgresql(self.place) if self.is_postgresql else _sqlite(self.place)
-            with self._transaction("") as connection:
-                migrate(connection)
+            self._engine = _postgresql(self.place) if self.is_postgresql else _sqlite(self.place, read_only=read_only)
+            try:
+                if read_only:
+                    self.read(check_revision)
+                else:
+                    with self._transaction("") as connection:
+                        migrate(connection)
+            except BaseException:
+                self.close()
+                raise
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Return what a function finds on a connection; it sees one state of the database."""
@@ -58,6 +68,8 @@ class Database:
                 stack.enter_context(self._turn)  # there is one connection
             stack.enter_context(explained())
             connection = stack.enter_context(self._engine.connect())
+            if self.is_postgresql:
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             if not self.is_postgresql and not self.in_memory:
                 connection.exec_driver_sql("BEGIN")
                 stack.callback(connection.exec_driver_sql, "ROLLBACK")
@@ -77,8 +89,15 @@ class Database:
         self._waiting.append(job)
         with self._turn:
             while not job.done:
+                if not self._waiting:  # who had taken it was interrupted before its turn
+                    raise RecordError("another writer was interrupted; nothing was kept, try again")
                 self._commit([self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))])
         return job.outcome()
+
+    def hold(self, connection: Connection, tenant_id: str) -> None:
+        """Keep others from writing to a further tenant until the transaction ends; ask for tenants in sorted order."""
+        if self.is_postgresql:
+            connection.execute(_LOCK, {"name": f"director-ai {tenant_id}"})
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -114,7 +133,7 @@ class Database:
     def _transaction(self, tenant_id: str) -> Iterator[Connection]:
         if self.is_postgresql:
             with self._engine.begin() as connection:
-                connection.execute(_LOCK, {"name": f"director-ai {tenant_id}"})
+                self.hold(connection, tenant_id)
                 yield connection
             return
         with self._engine.connect() as connection:
@@ -154,10 +173,10 @@ class _Job(Generic[T]):
         connection.exec_driver_sql("SAVEPOINT job")
         try:
             self._answer = self._work(connection)
-        except sa.exc.DBAPIError:
-            raise  # the disk, the file: that concerns all of them
-        except Exception as error:  # noqa: BLE001 - handed to whoever asked
-            self._error = error
+        except Exception as error:
+            if isinstance(error, sa.exc.DBAPIError) and not isinstance(error, sa.exc.IntegrityError):
+                raise  # the disk, the file: that concerns all of them
+            self._error = in_words(error)
             connection.exec_driver_sql("ROLLBACK TO job")
         connection.exec_driver_sql("RELEASE job")
 
@@ -191,9 +210,18 @@ def _checked(place: str | os.PathLike[str]) -> str:
     return str(path.absolute())
 
 
-def _sqlite(path: str) -> Engine:
+def _sqlite(path: str, *, read_only: bool) -> Engine:
+    settings: tuple[str, ...] = ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-16000")
+    mode: dict[str, str] = {}
+    if read_only:
+        if path == IN_MEMORY or not Path(path).is_file():
+            raise ConfigError("there is no database at this path; give the path of one")
+        path, mode, settings = Path(path).as_uri(), {"mode": "ro", "uri": "true"}, settings[2:]
+    elif path != IN_MEMORY and not Path(path).exists():
+        with contextlib.suppress(OSError):  # what is wrong with the path, the database says better
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it holds texts
     engine = sa.create_engine(
-        sa.URL.create("sqlite", database=path),
+        sa.URL.create("sqlite", database=path, query=mode),
         isolation_level="AUTOCOMMIT",  # every transaction is begun by name, so that a writer waits for its turn first
         connect_args={"timeout": WAIT_SECONDS, "check_same_thread": False},
         poolclass=StaticPool if path == IN_MEMORY else QueuePool,
@@ -207,7 +235,7 @@ def _sqlite(path: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def settle(connection: Any, _: Any) -> None:
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-16000"):
+        for setting in settings:
             connection.execute(f"PRAGMA {setting}").close()
 
     return engine
@@ -220,7 +248,7 @@ def _postgresql(url: str) -> Engine:
         raise MissingExtra("a review queue in PostgreSQL", extra="postgres") from None
     try:
         address = sa.make_url("postgresql+psycopg://" + url.split("://", 1)[1])
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):  # a port that is no number
         raise ConfigError(
             "the PostgreSQL URL cannot be read; write postgresql://user:password@host:port/database"
         ) from None

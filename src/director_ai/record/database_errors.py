@@ -12,7 +12,7 @@ from director_ai.errors import RecordError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["explained"]
+__all__ = ["explained", "in_words"]
 
 _SIGNS: Final = (
     ("database is locked", "the database was locked by another process for too long; try again"),
@@ -26,6 +26,9 @@ _SIGNS: Final = (
     ("unable to open database", "the database file cannot be opened; check its path and the rights of its folder"),
     ("file is not a database", "the file is not a database of ours, or it is damaged; give another path"),
     ("malformed", "the database file is damaged; restore it from a copy"),
+    ("could not decode", "a row holds what is no text: it was not written by us; run `director-ai audit verify`"),
+    ("no such table", "the tables of records and reviews are gone; restore the database from a copy"),
+    ("does not exist", "the database, or the tables of records and reviews in it, do not exist; check the address"),
     ("is append-only", "what was written to the trail cannot be changed or removed"),
 )
 
@@ -35,10 +38,15 @@ def explained() -> Iterator[None]:
     """Turn what the database raises into a sentence that says what to do."""
     try:
         yield
-    except exc.TimeoutError:
-        raise RecordError("all connections to the database were in use for too long; try again") from None
-    except exc.DBAPIError as error:
-        raise RecordError(_sentence(error)) from None
+    except (exc.TimeoutError, exc.DBAPIError) as error:
+        raise in_words(error) from None
+
+
+def in_words(error: Exception) -> Exception:
+    """Return what a database raised as an error of ours; what it did not raise, as it is."""
+    if isinstance(error, exc.TimeoutError):
+        return RecordError("all connections to the database were in use for too long; try again")
+    return RecordError(_sentence(error)) if isinstance(error, exc.DBAPIError) else error
 
 
 def _sentence(error: exc.DBAPIError) -> str:

@@ -26,6 +26,7 @@ from director_ai.errors import ConfigError
 __all__ = ["SigningKey", "VerifyKey", "read_key"]
 
 _SEAL_PURPOSE: Final = b"director-ai: seal of an audit row"
+_TEXT_PURPOSE: Final = b"director-ai: digest of a text"
 
 
 class VerifyKey:
@@ -41,7 +42,7 @@ class VerifyKey:
             self._public.verify(bytes.fromhex(signature), message.encode())
         except (InvalidSignature, ValueError):
             return False
-        return True
+        return signature == signature.lower()  # one way to write it, so that an edit is an edit
 
     def pem(self) -> str:
         """Return it as text, to hand to an auditor."""
@@ -55,7 +56,8 @@ class SigningKey(VerifyKey):
         super().__init__(private.public_key())
         self._private = private
         raw = private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-        self._seal_key = hmac.digest(raw, _SEAL_PURPOSE, "sha256")
+        self._seal = hmac.new(hmac.digest(raw, _SEAL_PURPOSE, "sha256"), digestmod="sha256")
+        self._text_key = hmac.digest(raw, _TEXT_PURPOSE, "sha256")
 
     @classmethod
     def fresh(cls) -> Self:
@@ -72,9 +74,22 @@ class SigningKey(VerifyKey):
             raise ConfigError("the signing key must be a private key; the file given holds a public one")
         return key
 
+    def digest(self, text: str) -> str:
+        """Return what stands for a text in the trail: nobody without the key can find out a short one by trying."""
+        return hmac.digest(self._text_key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
     def seal(self, row_hash: str) -> str:
         """Return what only this key can write beside a row's hash."""
-        return hmac.digest(self._seal_key, row_hash.encode(), "sha256").hex()
+        seal = self._seal.copy()
+        seal.update(row_hash.encode())
+        return seal.hexdigest()
+
+    def has_signed(self, message: str, signature: str) -> bool:
+        """Whether the signature of a message is this key's: signed again, it is the same, in a third of the time."""
+        try:
+            return self.sign(message) == signature
+        except UnicodeEncodeError:
+            return False
 
     def sign(self, message: str) -> str:
         """Return the signature of a message."""
@@ -112,9 +127,20 @@ def _write_once(path: Path, data: bytes) -> None:
                 os.fsync(file.fileno())
             with contextlib.suppress(FileExistsError):
                 os.link(name, path)
+            _settle(path.parent)
         finally:
             Path(name).unlink()
     except OSError as error:
         raise ConfigError(
             f"the signing key cannot be written beside the checkpoints ({error.strerror}); give signing_key a path"
         ) from None
+
+
+def _settle(folder: Path) -> None:
+    """Bring a new name in a folder to the disk: rows whose key is lost in a crash could never be continued."""
+    with contextlib.suppress(OSError):  # not every system opens folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -6,11 +6,21 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text
 
-__all__ = ["AUDIT", "CASE", "CORRECTION", "DECISION", "HEAD_REVISION", "METADATA", "VERSION_TABLE"]
+__all__ = [
+    "API_KEY",
+    "AUDIT",
+    "CASE",
+    "CORRECTION",
+    "DECISION",
+    "HEAD_REVISION",
+    "METADATA",
+    "SWITCH",
+    "VERSION_TABLE",
+]
 
 METADATA: Final = MetaData()
 VERSION_TABLE: Final = "director_version"
-HEAD_REVISION: Final = "0001"
+HEAD_REVISION: Final = "0002"
 """The newest of the migrations."""
 
 
@@ -69,6 +79,8 @@ CASE: Final = Table(
     _moment("released_at", empty=True),
     Index("director_review_case_inbox", "tenant", "state", "created_at", "case_id"),
     Index("director_review_case_all", "state", "created_at", "case_id"),
+    Index("director_review_case_tenant", "tenant", "created_at", "case_id"),
+    Index("director_review_case_age", "created_at", "case_id"),
     Index("director_review_case_due", "state", "expires_at"),
     Index("director_review_case_release", "tenant", "release_id", unique=True),
 )
@@ -95,3 +107,22 @@ CORRECTION: Final = Table(
     Column("claim", Text, primary_key=True),
     _text("case_id"),
 )
+
+API_KEY: Final = Table(
+    "director_api_key",
+    METADATA,
+    Column("prefix", Text, primary_key=True),
+    _text("digest"),
+    _text("tenant"),
+    _text("scopes"),
+    _text("label"),
+    Column("shows_evidence", Integer, nullable=False),
+    Column("shows_reasoning", Integer, nullable=False),
+    _moment("created_at"),
+    _moment("expires_at", empty=True),
+    _moment("revoked_at", empty=True),
+    Index("director_api_key_tenant", "tenant", "created_at", "prefix"),
+)
+
+SWITCH: Final = Table("director_switch", METADATA, Column("tenant", Text, primary_key=True), _moment("at"))
+"""Tenants whose answers are switched off; `*` is everybody."""

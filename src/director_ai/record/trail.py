@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import os
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TextIO, TypeVar
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.safety_event import SafetyEvent, validate_safety_event
-from director_ai.errors import ConfigError, RecordError, TrailBroken
+from director_ai.errors import ConfigError, PayloadError, RecordError, TrailBroken
 from director_ai.record import chain
 from director_ai.record.checkpoints import EVERY_ROWS, EVERY_SECONDS, Checkpoint, CheckpointFile
 from director_ai.record.database import Database
 from director_ai.record.keys import SigningKey
+from director_ai.record.retention import check_terms, empty_batch
+from director_ai.record.transfer import export_rows, import_rows
+from director_ai.record.verification import verify_database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
     from director_ai.record.chain import AuditRow, Writer
+    from director_ai.record.keys import VerifyKey
+    from director_ai.record.transfer import Moved
+    from director_ai.record.verdicts import Verification
 
-__all__ = ["AuditTrail"]
+__all__ = ["AuditTrail", "usual_checkpoints"]
 
 T = TypeVar("T")
 _MICROSECONDS: Final = 1_000_000
+RESERVED: Final = ("retention", "safety_event")
+RESERVED_PREFIXES: Final = ("case.", "key.", "switch.")
 
 
 class AuditTrail:
@@ -53,17 +64,25 @@ class AuditTrail:
     ) -> None:
         self.database = Database(place)
         self._clock = clock
-        at = Path(checkpoints) if checkpoints is not None else _usual_place(self.database)
-        if at is not None and not at.parent.is_dir():
-            raise ConfigError("the folder of the checkpoints does not exist; create it first")
-        self.checkpoints = CheckpointFile(at)
-        key_at = signing_key or os.environ.get("DIRECTOR_AI_SIGNING_KEY") or (at and at.with_suffix(".key"))
-        self.key = SigningKey.kept_at(Path(key_at)) if key_at else SigningKey.fresh()
+        try:
+            at = _checked(checkpoints) if checkpoints is not None else _usual_place(self.database)
+            self.checkpoints = CheckpointFile(at)
+            key_at = signing_key or os.environ.get("DIRECTOR_AI_SIGNING_KEY") or (at and at.with_suffix(".key"))
+            self.key = _key_of(self.database, Path(key_at)) if key_at else SigningKey.fresh()
+        except BaseException:
+            self.database.close()
+            raise
+        self._compared: dict[str, int] = {}
+        """The last row of each tenant that was compared with its newest checkpoint."""
+        self._process = os.getpid()
+        self._at_exit = functools.partial(_sign_later, weakref.ref(self), self._process)
+        atexit.register(self._at_exit)
         self._signing = threading.RLock()
         self._unsigned: dict[str, int] = {}
         """The last row of each tenant that no checkpoint covers yet."""
         self._timer: threading.Timer | None = None
-        self._trouble: RecordError | None = None
+        self._troubled: set[str] = set()
+        """Tenants whose last checkpoint could not be written, or whose rows are not ours to sign."""
 
     # --- writing ----------------------------------------------------------------------------------------------
 
@@ -73,26 +92,60 @@ class AuditTrail:
             raise ConfigError(f"a SafetyEvent is recorded, got a {type(event).__name__}")
         validate_safety_event(event.to_dict())
         subject = event.request_id or event.event_id
-        return self.append("safety_event", subject, event.to_dict(), tenant_id=event.tenant_id)
+        body = event.to_dict()
+        return self.write(lambda writer: writer.append("safety_event", subject, body), event.tenant_id)
 
     def append(self, kind: str, subject: str, body: Mapping[str, Any], *, tenant_id: str = "") -> AuditRow:
-        """Add a row; it is durable when this returns."""
+        """Add a row; it is durable when this returns. Kinds that the queue, the keys and the trail use are theirs."""
+        if isinstance(kind, str) and (kind in RESERVED or kind.startswith(RESERVED_PREFIXES)):
+            raise ConfigError("this kind of row is written by the library alone; choose another")
+        if not isinstance(body, Mapping):
+            raise PayloadError(f"the body of a row maps names to values, got a {type(body).__name__}")
         return self.write(lambda writer: writer.append(kind, subject, body), tenant_id)
 
-    def write(self, work: Callable[[Writer], T], tenant_id: str) -> T:
-        """Return what a function answers once what it wrote and the rows it added are durable, together."""
+    def write(self, work: Callable[[Writer], T], tenant_id: str, *, signed: bool = False) -> T:
+        """Return what a function answers once what it wrote and the rows it added are durable, together.
+
+        With `signed`, a checkpoint covers them by then, outside of the database.
+        """
         check_identifier("tenant_id", tenant_id)
-        if self._trouble is not None:
-            self.sign()  # raises while the checkpoints cannot be written
+        self._settle()
+        if tenant_id in self._troubled:
+            self.sign([tenant_id])  # raises while its checkpoints cannot be written
         writers: list[Writer] = []
+        known = self._unsigned.get(tenant_id, 0)  # a cut that no checkpoint would show is seen here
 
         def run(connection: Connection) -> T:
             writers[:] = [chain.Writer(connection, tenant_id, self.key, int(self._clock() * _MICROSECONDS))]
+            if writers[0].last < known:
+                raise TrailBroken(f"row {known} is gone, and was written; run `director-ai audit verify`")
+            self._check_signed(writers[0])
             return work(writers[0])
 
         answer = self.database.write(run, tenant_id)
         self._follow(writers[0].added)
+        if signed:
+            self.sign([tenant_id])
         return answer
+
+    def _check_signed(self, writer: Writer) -> None:
+        """Refuse a trail that is behind its newest checkpoint: a copy was put back, or its end was cut."""
+        newest, tenant = self.checkpoints.newest(writer.tenant_id), writer.tenant_id
+        if newest is None or newest.sequence == self._compared.get(tenant, 0) <= writer.last:
+            return
+        if newest.key_id != self.key.key_id or not self.key.has_signed(newest.message(), newest.signature):
+            return  # whoever wrote that line does not have the key
+        if chain.hash_at(writer.connection, tenant, newest.sequence) != newest.hash:
+            raise TrailBroken(
+                f"the trail is not the one that was signed: row {newest.sequence} is gone or another. If a copy of the "
+                "database was put back, put back the newest one; otherwise run `director-ai audit verify`"
+            )
+        self._compared[tenant] = newest.sequence
+
+    def _settle(self) -> None:
+        """Begin anew in a forked process: neither the timer nor who held the lock came along."""
+        if self._process != os.getpid():
+            self._signing, self._timer, self._process = threading.RLock(), None, os.getpid()
 
     def _follow(self, added: list[AuditRow]) -> None:
         """See to it that rows are covered by a checkpoint, at once or soon."""
@@ -106,17 +159,22 @@ class AuditTrail:
                 self._timer.daemon = True
                 self._timer.start()
         if any(row.sequence % EVERY_ROWS == 0 for row in added):
-            self._try_to_sign([tenant])
+            self._try_to_sign(tenant)
 
     # --- checkpoints ------------------------------------------------------------------------------------------
 
     def sign(self, tenants: list[str] | None = None) -> None:
         """Write checkpoints now, of some tenants or of all that have rows without one."""
         with self._signing:
+            wrong: list[RecordError] = []
             for tenant in list(self._unsigned) if tenants is None else tenants:
-                self._sign(tenant)
-            if not self._unsigned:
-                self._trouble = None
+                try:
+                    self._sign(tenant)
+                    self._troubled.discard(tenant)
+                except RecordError as error:  # one tenant's trouble is not the others'
+                    wrong.append(error)
+        if wrong:
+            raise wrong[0]
 
     def _sign(self, tenant_id: str) -> None:
         """Write the checkpoint of a tenant's last row; rows that are not ours are not signed."""
@@ -132,18 +190,20 @@ class AuditTrail:
         self.checkpoints.add(Checkpoint.of(rows[-1], self.key, int(self._clock() * _MICROSECONDS)))
         del self._unsigned[tenant_id]
 
-    def _try_to_sign(self, tenants: list[str] | None) -> None:
-        """Sign; what goes wrong concerns the next write, for this one is durable."""
+    def _try_to_sign(self, tenant: str) -> None:
+        """Sign; what goes wrong concerns the tenant's next write, for this one is durable."""
         try:
-            self.sign(tenants)
-        except RecordError as error:
-            self._trouble = error
+            self.sign([tenant])
+        except RecordError:
+            self._troubled.add(tenant)
 
     def sign_overdue(self) -> None:
         """Write the checkpoints that are due by time."""
         with self._signing:
             self._timer = None
-        self._try_to_sign(None)
+            due = list(self._unsigned)
+        for tenant in due:
+            self._try_to_sign(tenant)
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -155,10 +215,63 @@ class AuditTrail:
         """Return the rows about one subject, in order."""
         return self.database.read(functools.partial(chain.rows_about, tenant_id=tenant_id, subject=subject))
 
+    def verify(
+        self,
+        tenant_id: str | None = None,
+        *,
+        key: VerifyKey | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Verification:
+        """Check one tenant's rows or all, and name the first that is not as it was written.
+
+        Args:
+            tenant_id: Whose; None stands for all.
+            key: Another key than the trail's own, for example its public half.
+            progress: Told how many rows were read.
+        """
+        key = self.key if key is None else key
+        return verify_database(self.database, self.checkpoints, key, tenant_id, progress=progress)
+
+    def export(
+        self, stream: TextIO, tenant_id: str | None = None, *, progress: Callable[[int], None] | None = None
+    ) -> Moved:
+        """Write one tenant's rows or all as JSON lines, with their checkpoints."""
+        return export_rows(self.database, self.checkpoints, stream, tenant_id, progress=progress)
+
+    # --- moving and forgetting --------------------------------------------------------------------------------
+
+    def import_rows(self, stream: BinaryIO, *, progress: Callable[[int], None] | None = None) -> Moved:
+        """Take over the rows of an export that was made with the same key: all of them, or none."""
+        self._settle()
+        return import_rows(self.database, self.checkpoints, self.key, stream, progress=progress)
+
+    def retain(
+        self, before: datetime, tenant_id: str = "", *, by: str, progress: Callable[[int], None] | None = None
+    ) -> int:
+        """Let go of what a tenant's rows from before a moment say, and return how many had something to say.
+
+        Their hashes stay, and rows of the kind `retention` say who let go of what.
+        """
+        moment = check_terms(before, by, int(self._clock() * _MICROSECONDS))
+        work = functools.partial(empty_batch, key=self.key, before=moment, by=by)
+        count = 0
+        while (emptied := self.write(work, tenant_id)) is not None:
+            count += emptied.rows
+            if progress is not None:
+                progress(count)
+        head = self.database.read(functools.partial(chain.head_of, tenant_id=tenant_id))
+        if head is not None:
+            with self._signing:  # who has the public key alone believes a retention row that a checkpoint covers
+                self._unsigned[tenant_id] = head.sequence
+                self.sign([tenant_id])
+        return count
+
     # --- the end ----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Write the last checkpoints and let go of the database."""
+        atexit.unregister(self._at_exit)
+        self._settle()
         with self._signing:
             if self._timer is not None:
                 self._timer.cancel()
@@ -182,17 +295,41 @@ def _sign_later(trail: weakref.ref[AuditTrail], process: int) -> None:
         kept.sign_overdue()
 
 
-def _usual_place(database: Database) -> Path | None:
+def _key_of(database: Database, path: Path) -> SigningKey:
+    """Return the key of a trail, made where both are new."""
+    if not path.exists() and database.read(chain.has_rows):
+        raise ConfigError(
+            "the signing key of the trail is not at its place; put it back, or give signing_key its path: "
+            "with a new one all that was written would look forged"
+        )
+    return SigningKey.kept_at(path)
+
+
+def _checked(checkpoints: str | os.PathLike[str]) -> Path:
+    at = Path(checkpoints)
+    if not at.parent.is_dir():
+        raise ConfigError("the folder of the checkpoints does not exist; create it first")
+    return at
+
+
+def usual_checkpoints(database: Database) -> Path | None:
     """Return where the checkpoints of a database are by default: beside its file; None for one in memory."""
     if database.in_memory:
         return None
     if not database.is_postgresql:
         return Path(f"{database.place}.checkpoints")
     folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "director-ai"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(
-            f"there is no folder for the checkpoints of the audit trail ({error.strerror}); give checkpoints a path"
-        ) from None
     return folder / f"{hashlib.sha256(database.address.encode()).hexdigest()[:16]}.checkpoints"
+
+
+def _usual_place(database: Database) -> Path | None:
+    """Return where checkpoints go by default, with the folder made."""
+    at = usual_checkpoints(database)
+    if at is not None and database.is_postgresql:
+        try:
+            at.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"there is no folder for the checkpoints of the audit trail ({error.strerror}); give checkpoints a path"
+            ) from None
+    return at

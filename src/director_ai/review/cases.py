@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from director_ai.record.canonical import canonical, sha256_of
+from director_ai.core.tenant_safety import is_machine_reason
+from director_ai.record.canonical import canonical
 
-__all__ = ["ACTIONS", "STATES", "Action", "ReviewCase", "ReviewDecision", "State", "binding_digest"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "ACTIONS",
+    "STATES",
+    "Action",
+    "ReviewCase",
+    "ReviewDecision",
+    "State",
+    "binding_digest",
+    "moment",
+    "recorded_metadata",
+    "recorded_reason",
+]
 
 State = Literal["open", "approved", "rejected", "retry_requested", "expired", "released"]
 Action = Literal["approve", "reject", "request_retry"]
@@ -93,13 +108,13 @@ class ReviewDecision:
         return payload | {"at": self.at.isoformat(timespec="microseconds").replace("+00:00", "Z")}
 
 
-def binding_digest(case: ReviewCase) -> str:
+def binding_digest(case: ReviewCase, digest: Callable[[str], str]) -> str:
     """Return the digest of all that an approval is for: change any of it, and it is approved no longer."""
-    return sha256_of(
+    return digest(
         canonical(
             {
-                "text": sha256_of(case.candidate_text or ""),
-                "original": sha256_of(case.original_text or ""),
+                "text": case.candidate_text or "",
+                "original": case.original_text or "",
                 "tenant": case.tenant_id,
                 "request": case.request_id,
                 "kind": case.kind,
@@ -114,6 +129,16 @@ def binding_digest(case: ReviewCase) -> str:
             }
         )
     )
+
+
+def recorded_reason(reason: str, digest: Callable[[str], str]) -> str:
+    """Return what the trail says of a reason: a machine's word as it is, of people's words the hash."""
+    return reason if not reason or is_machine_reason(reason) else f"hmac:{digest(reason)}"
+
+
+def recorded_metadata(metadata: dict[str, Any], digest: Callable[[str], str]) -> str:
+    """Return what the trail says of a case's metadata: the hash."""
+    return digest(canonical(metadata)) if metadata else ""
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

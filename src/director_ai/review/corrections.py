@@ -39,7 +39,6 @@ def claim_digest(claim: str) -> str:
 def remember(gate: Gate, writer: Writer, case_id: str, *, reviewer: str, fact_key: str | None) -> tuple[str, str]:
     """Record that a released text is to be used again, and return the text and its tenant."""
     case, standing = gate.read(writer.connection, case_id, writer.now)
-    gate.check_may(reviewer, case.tenant_id, "remember")
     if standing.state != "released":
         raise Refused(f"only a released text is used again; the case is {standing.state}")
     if fact_key is None:
@@ -54,7 +53,7 @@ def remember(gate: Gate, writer: Writer, case_id: str, *, reviewer: str, fact_ke
             "reviewer": reviewer,
             "digest": standing.digest,
             "as": "correction" if fact_key is None else "fact",
-            "key": f"sha256:{sha256_of(fact_key)}" if fact_key else "",
+            "key": f"hmac:{gate.digest(fact_key)}" if fact_key else "",
         },
     )
     return case.candidate_text or "", case.tenant_id
@@ -67,7 +66,7 @@ def find_correction(gate: Gate, connection: Connection, claim: str, tenant_id: s
         return None
     case, standing = gate.read(connection, case_id, now)
     is_of_claim = case.original_text is not None and claim_digest(case.original_text) == claim_digest(claim)
-    if standing.state != "released" or case.tenant_id != tenant_id or not is_of_claim:
+    if not standing.is_correction or case.tenant_id != tenant_id or not is_of_claim:
         return None
     return Correction(text=case.candidate_text or "", case_id=case_id, evidence_refs=case.evidence_refs)
 

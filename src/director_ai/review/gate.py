@@ -33,7 +33,9 @@ from director_ai.errors import (
 from director_ai.record.canonical import sha256_of
 from director_ai.record.chain import sealed_rows_about
 from director_ai.review import storage
+from director_ai.review.agreement import agrees, borne_out_decisions, reason_hash
 from director_ai.review.cases import ReviewDecision, binding_digest, moment
+from director_ai.review.continuity import Continuity
 from director_ai.review.standing import DECIDED, EXPIRED, RELEASED, standing_of
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Gate:
         self, key: SigningKey, *, authorize: Callable[[str, str, str], bool] | None, approval_lasts: float
     ) -> None:
         self._key = key
+        self.digest = key.digest
+        self._continuity = Continuity(key)
         self._authorize = authorize
         self._approval_lasts = int(approval_lasts * 1_000_000)
 
@@ -71,12 +75,12 @@ class Gate:
             raise CaseExpired("the text of the case was let go at the end of its time")
         if standing is None:
             raise TrailBroken("the trail knows nothing of this case; it was not put in by the queue")
-        if binding_digest(case) != standing.digest or case.digest != standing.digest:
+        if binding_digest(case, self.digest) != standing.digest or case.digest != standing.digest:
             raise TextChanged(
-                "the text of the case, or what would be approved with it, was changed after it came in; enqueue it anew"
+                "the text of the case, or what would be approved with it, was changed after it came in; "
+                "enqueue it anew, with retry_of"
             )
-        over = standing.is_over(now)
-        if case.state != ("expired" if over else standing.state):
+        if not agrees(case, standing, now, self.digest):
             raise TrailBroken("the state of the case is not what the trail says; run `director-ai audit verify`")
         return case, standing
 
@@ -94,12 +98,14 @@ class Gate:
             "released",
             _STATE_AFTER.get(action),
         }:
-            return self._told_again(writer.connection, decision_id, case_id)
+            made = borne_out_decisions(writer.connection, case_id, standing, self.digest)
+            return next(each for each in made if each.decision_id == decision_id)
         if (over := self._close_if_over(writer, case, standing)) is not None:
             return over
-        self._check_reviewer(case, standing, reviewer, action, writer.now)
+        _check_reviewer(case, standing, reviewer, writer.now)
         if action == "approve":
             _check_approval(case, standing, reviewer)
+        self._continuity.check(writer.connection, case_id, standing.last)
         state, expires_at = self._after(standing, reviewer, action, writer.now)
         row = writer.append(
             DECIDED,
@@ -109,7 +115,7 @@ class Gate:
                 "decision": decision_id,
                 "reviewer": reviewer,
                 "action": action,
-                "reason": f"sha256:{sha256_of(reason)}" if reason else "",
+                "reason": reason_hash(reason, self.digest),
                 "digest": standing.digest,
                 "state": state,
                 "expires_at": expires_at,
@@ -147,17 +153,7 @@ class Gate:
             return "open", standing.expires_at
         return "approved", now + self._approval_lasts
 
-    def _check_reviewer(self, case: ReviewCase, standing: Standing, reviewer: str, action: str, now: int) -> None:
-        self.check_may(reviewer, case.tenant_id, action)
-        if standing.reviewers and reviewer.lower() not in standing.reviewers:
-            raise ReviewerRefused("this reviewer is not among those who may decide this case")
-        if standing.state == "released":
-            raise AlreadyReleased("the case was released already; it can no longer be decided")
-        if standing.state in {"rejected", "retry_requested"}:
-            raise CaseDecided(f"the case is {standing.state} already; put a new text in as a new case")
-        _check_claim(case, reviewer, now)
-
-    def check_may(self, reviewer: str, tenant_id: str, action: str) -> None:
+    def check_may(self, reviewer: str, action: str, *, tenant_id: str) -> None:
         """Refuse a reviewer whom the function of the queue's owner does not let act."""
         if self._authorize is None:
             return
@@ -170,50 +166,27 @@ class Gate:
         if may is not True:
             raise ReviewerRefused(f"this reviewer may not {action} in this tenant")
 
-    def _told_again(self, connection: Connection, decision_id: str, case_id: str) -> ReviewDecision:
-        return next(each for each in self.decisions(connection, case_id) if each.decision_id == decision_id)
-
     def decisions(self, connection: Connection, case_id: str) -> list[ReviewDecision]:
         """Return what was decided about a case, each decision borne out by its row of the trail."""
         tenant = storage.tenant_of(connection, case_id)
         if tenant is None:
             raise UnknownCase("there is no such case")
         standing = standing_of(sealed_rows_about(connection, tenant, case_id, self._key))
-        rows = storage.decisions_of(connection, case_id)
-        if standing is None or [row["decision_id"] for row in rows] != list(standing.decided):
-            raise TrailBroken("the decisions are not those of the trail; run `director-ai audit verify`")
-        made = []
-        for row in rows:
-            said = standing.decided[row["decision_id"]].content
-            if (row["reviewer_id"], row["action"], row["digest"]) != (said["reviewer"], said["action"], said["digest"]):
-                raise TrailBroken("a decision is not what the trail says; run `director-ai audit verify`")
-            made.append(
-                ReviewDecision(
-                    decision_id=row["decision_id"],
-                    case_id=case_id,
-                    tenant_id=row["tenant"],
-                    reviewer_id=row["reviewer_id"],
-                    action=row["action"],
-                    reason=row["reason"],
-                    digest=row["digest"],
-                    at=moment(row["at"]),
-                    audit_sequence=row["audit_sequence"],
-                    state=said["state"],
-                )
-            )
-        return made
+        if standing is None:
+            raise TrailBroken("the trail knows nothing of this case; it was not put in by the queue")
+        return borne_out_decisions(connection, case_id, standing, self.digest)
 
     # --- releasing --------------------------------------------------------------------------------------------
 
     def release(self, writer: Writer, case_id: str, *, reviewer: str, release_id: str) -> str | Refused:
         """Record that the text leaves, and return it; the same release asked for again returns the same text."""
         case, standing = self.read(writer.connection, case_id, writer.now)
-        self.check_may(reviewer, case.tenant_id, "release")
         if standing.state == "released":
-            if (standing.release_id, standing.released_by) == (release_id, reviewer):
+            if (standing.release_id, standing.released_by.lower()) == (release_id, reviewer.lower()):
                 return case.candidate_text or ""
             raise AlreadyReleased(
-                "the case was released already, under another release_id; each approval releases once"
+                "the case was released already, under another release_id or by another reviewer; "
+                "each approval releases once"
             )
         if (over := self._close_if_over(writer, case, standing)) is not None:
             return over
@@ -223,6 +196,10 @@ class Gate:
             raise NotApproved(
                 f"the case is {standing.state}: it has {len(standing.approvals)} of {standing.required} approvals"
             )
+        borne_out_decisions(
+            writer.connection, case_id, standing, self.digest
+        )  # raises where they are not those of the trail
+        self._continuity.check(writer.connection, case_id, standing.last)
         taken = storage.case_of_release(writer.connection, case.tenant_id, release_id)
         if taken is not None:
             raise ApprovalReused("this release_id released another case; every release needs its own")
@@ -234,7 +211,7 @@ class Gate:
                 "release": release_id,
                 "reviewer": reviewer,
                 "digest": standing.digest,
-                "text": sha256_of(case.candidate_text or ""),
+                "text": self.digest(case.candidate_text or ""),
                 "approvals": sorted(standing.approvals.values()),
             },
         )
@@ -265,7 +242,7 @@ class Gate:
             writer.append(EXPIRED, case.case_id, body)
             storage.change_case(writer.connection, case.case_id, state="expired")
         what = "its approval was not used in time" if standing.approvals else "nobody decided in time"
-        return CaseExpired(f"the case expired: {what}; put the text in as a new case")
+        return CaseExpired(f"the case expired: {what}; put the text in as a new case, with retry_of")
 
 
 def _check_claim(case: ReviewCase, reviewer: str, now: int) -> None:
@@ -291,3 +268,13 @@ def _check_approval(case: ReviewCase, standing: Standing, reviewer: str) -> None
         raise SelfApproval("whoever proposed a text cannot approve it; another reviewer must")
     if standing.state == "approved":
         raise CaseDecided("the case has all the approvals it needs; release it")
+
+
+def _check_reviewer(case: ReviewCase, standing: Standing, reviewer: str, now: int) -> None:
+    if standing.reviewers and reviewer.lower() not in standing.reviewers:
+        raise ReviewerRefused("this reviewer is not among those who may decide this case")
+    if standing.state == "released":
+        raise AlreadyReleased("the case was released already; it can no longer be decided")
+    if standing.state in {"rejected", "retry_requested"}:
+        raise CaseDecided(f"the case is {standing.state} already; put a new text in as a new case")
+    _check_claim(case, reviewer, now)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from director_ai.core.guard_control import check_refs
 from director_ai.core.identifiers import check_identifier
-from director_ai.core.ranges import check_seconds
+from director_ai.core.ranges import check_number
 from director_ai.errors import ConfigError
 from director_ai.record.canonical import canonical
 
 __all__ = [
     "MOST_REASON",
+    "checked_clock",
     "checked_metadata",
     "checked_refs",
     "checked_reviewers",
     "checked_seconds",
     "checked_text",
     "named",
+    "optional_tenant",
 ]
 
 MOST_TEXT: Final = 1_000_000
+LONGEST_SECONDS: Final = 10 * 366 * 86_400.0
+"""Ten years."""
 MOST_REASON: Final = 4_000
 MOST_METADATA: Final = 100_000
 MOST_REFS: Final = 1_000
 MOST_REVIEWERS: Final = 100
+LATEST: Final = 200_000_000_000.0
+"""Seconds since 1970: the year 8307, which leaves room for what comes after."""
 
 
 def checked_text(name: str, value: object, *, most: int = MOST_TEXT, empty: bool = False) -> str:
@@ -51,11 +57,23 @@ def named(name: str, value: object) -> str:
     return made
 
 
+def optional_tenant(value: object) -> str | None:
+    """Return a tenant; None is all of them."""
+    return None if value is None else check_identifier("tenant_id", value)
+
+
+def checked_clock(clock: Callable[[], float]) -> Callable[[], float]:
+    """Return a clock that refuses to tell a time which no case can have."""
+    if not callable(clock):
+        raise ConfigError(f"clock must be a function, got a {type(clock).__name__}")
+    return lambda: check_number("what the clock says", clock(), 0.0, LATEST)
+
+
 def checked_seconds(name: str, value: object) -> float:
     """Return for how long something holds."""
-    seconds = check_seconds(name, value)
-    if seconds is None:
-        raise ConfigError(f"{name} must be a number of seconds; nothing waits for ever")
+    seconds = check_number(name, value, 0.0, LONGEST_SECONDS)
+    if seconds == 0.0:
+        raise ConfigError(f"{name} must be more than 0 seconds")
     return seconds
 
 
@@ -73,7 +91,7 @@ def checked_reviewers(values: object) -> tuple[str, ...]:
         raise ConfigError(f"reviewers must be a list of ids, got a {type(values).__name__}")
     if len(values) > MOST_REVIEWERS:
         raise ConfigError(f"reviewers must be at most {MOST_REVIEWERS}, got {len(values)}")
-    return tuple(dict.fromkeys(named("a reviewer", value).lower() for value in sorted(values, key=str)))
+    return tuple(sorted({named("a reviewer", value).lower() for value in values}))
 
 
 def checked_metadata(values: object) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from director_ai.core.identifiers import check_identifier, is_ref
 from director_ai.core.ranges import check_count
+from director_ai.core.runtime.correction import CorrectionProposal
 from director_ai.core.scoring.consensus import redecide
-from director_ai.core.tenant_safety import is_machine_reason
 from director_ai.errors import ConfigError, PayloadError, TextChanged, UnknownCase, UnknownOption
-from director_ai.record.canonical import canonical, sha256_of
+from director_ai.record.canonical import canonical
 from director_ai.review import storage
-from director_ai.review.cases import ReviewCase, binding_digest, moment
+from director_ai.review.cases import ReviewCase, binding_digest, moment, recorded_metadata, recorded_reason
 from director_ai.review.intake import (
     MOST_REASON,
     checked_metadata,
@@ -26,12 +26,12 @@ from director_ai.review.intake import (
 from director_ai.review.standing import OPENED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from director_ai.core.guard_control import GuardDecision
     from director_ai.record.chain import Writer
 
-__all__ = ["CaseOptions", "new_case", "open_case"]
+__all__ = ["CaseOptions", "check_proposal", "new_case", "open_case"]
 
 MOST_VERSIONS: Final = 50
 _RELEASE: Final = version("director-ai")
@@ -64,10 +64,26 @@ class NewCase:
     case: ReviewCase
     lasts: float
     versions: dict[str, str]
+    recorded: dict[str, str]
+    """What the trail says of its texts."""
+
+
+def check_proposal(proposal: object) -> None:
+    """Refuse what is no proposal, and one that is not what its id stands for."""
+    if type(proposal) is not CorrectionProposal:  # a subclass may answer differently the next time it is asked
+        raise ConfigError(f"proposal must be a CorrectionProposal, got a {type(proposal).__name__}")
+    if proposal.proposal_id != f"proposal-{proposal.digest.removeprefix('sha256:')[:32]}":
+        raise TextChanged("the proposal is not what its proposal_id stands for; propose the changed text anew")
 
 
 def new_case(
-    kind: Literal["text", "correction"], given: dict[str, Any], options: CaseOptions, *, required: int, lasts: float
+    kind: Literal["text", "correction"],
+    given: dict[str, Any],
+    options: CaseOptions,
+    *,
+    required: int,
+    lasts: float,
+    digest: Callable[[str], str],
 ) -> NewCase:
     """Return a checked case; `required` and `lasts` are what holds where the options do not say."""
     for name in options:
@@ -75,8 +91,10 @@ def new_case(
             raise UnknownOption("option of a case", name, CaseOptions.__annotations__)
     reviewers = checked_reviewers(options.get("reviewers", ()))
     needed = check_count("required_approvals", options.get("required_approvals", required), 1, 100)
-    if reviewers and needed > len(reviewers):
-        raise ConfigError(f"required_approvals is {needed}, but only {len(reviewers)} reviewers may decide")
+    proposer = check_identifier("proposer_id", options.get("proposer_id", ""))
+    able = [reviewer for reviewer in reviewers if reviewer != proposer.lower()]
+    if reviewers and needed > len(able):
+        raise ConfigError(f"required_approvals is {needed}, but only {len(able)} of the reviewers may approve")
     original = checked_text("original_text", options.get("original_text", ""), empty=True)
     case = ReviewCase(
         case_id="",
@@ -87,7 +105,7 @@ def new_case(
         tenant_id=check_identifier("tenant_id", given["tenant_id"]),
         request_id=check_identifier("request_id", given["request_id"]),
         reason=checked_text("reason", given["reason"], most=MOST_REASON, empty=True),
-        proposer_id=check_identifier("proposer_id", options.get("proposer_id", "")),
+        proposer_id=proposer,
         policy_id=check_identifier("policy_id", options.get("policy_id", "") or given.get("policy_id", "")),
         proposal_id=given.get("proposal_id", ""),
         retry_of=check_identifier("retry_of", options.get("retry_of", "")),
@@ -99,12 +117,17 @@ def new_case(
         created_at=moment(0),
         expires_at=moment(0),
     )
-    digest = binding_digest(case)
-    case = dataclasses.replace(case, digest=digest, case_id=_case_id(case, digest))
+    case = dataclasses.replace(case, digest=binding_digest(case, digest), case_id=_case_id(case, digest))
     return NewCase(
         case=case,
         lasts=checked_seconds("expires_after", options.get("expires_after", lasts)),
         versions=_checked_versions(options.get("versions", {})),
+        recorded={
+            "text": digest(case.candidate_text or ""),
+            "original": digest(case.original_text) if case.original_text else "",
+            "reason": recorded_reason(case.reason, digest),
+            "metadata": recorded_metadata(case.metadata, digest),
+        },
     )
 
 
@@ -129,8 +152,6 @@ def _opened(new: NewCase, expires_at: int) -> dict[str, Any]:
         "step": 1,
         "digest": case.digest,
         "kind": case.kind,
-        "text": sha256_of(case.candidate_text or ""),
-        "original": sha256_of(case.original_text) if case.original_text else "",
         "request": case.request_id,
         "proposer": case.proposer_id,
         "policy": case.policy_id,
@@ -138,19 +159,19 @@ def _opened(new: NewCase, expires_at: int) -> dict[str, Any]:
         "retry_of": case.retry_of,
         "evidence": list(case.evidence_refs),
         "decision": case.guard_decision,
-        "reason": case.reason if is_machine_reason(case.reason) else case.reason and f"sha256:{sha256_of(case.reason)}",
-        "metadata": sha256_of(canonical(case.metadata)) if case.metadata else "",
         "required": case.required_approvals,
         "reviewers": list(case.reviewers),
         "expires_at": expires_at,
         "versions": {"director-ai": _RELEASE, **new.versions},
+        **new.recorded,
     }
 
 
-def _case_id(case: ReviewCase, digest: str) -> str:
-    """Return the id of a case: of a request or a proposal always the same, else a new one."""
+def _case_id(case: ReviewCase, digest: Callable[[str], str]) -> str:
+    """Return the id of a case: of a request's text or of a proposal always the same, else a new one."""
     if case.request_id or case.proposal_id or case.retry_of:
-        return f"case-{sha256_of(f'{digest} {case.retry_of}')[:32]}"
+        parts = (case.tenant_id, case.request_id, case.kind, case.proposal_id, case.retry_of, case.candidate_text)
+        return f"case-{digest(canonical(parts))[:32]}"
     return f"case-{os.urandom(16).hex()}"
 
 
@@ -162,7 +183,7 @@ def _checked_decision(decision: GuardDecision | None) -> dict[str, Any] | None:
         again = redecide(decision)
     except PayloadError as error:
         raise TextChanged(f"the guard decision cannot be decided again: {error}") from None
-    if again.decision != decision.decision or again.risk != decision.risk:
+    if (again.decision, again.reason, again.risk) != (decision.decision, decision.reason, decision.risk):
         raise TextChanged(
             f"the guard decision says {decision.decision!r}, but its signals lead to {again.decision!r}; "
             "propose the correction again"
@@ -175,4 +196,4 @@ def _checked_versions(versions: object) -> dict[str, str]:
         raise ConfigError(f"versions must map at most {MOST_VERSIONS} names to identifiers")
     if not all(is_ref(name) and is_ref(value) for name, value in versions.items()):
         raise ConfigError("versions must map names to identifiers without blanks, such as a digest or a revision")
-    return dict(versions)
+    return {str.__str__(name): str.__str__(value) for name, value in versions.items()}

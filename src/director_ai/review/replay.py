@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from director_ai.core.guard_control import GuardDecision
 from director_ai.core.scoring.consensus import redecide
 from director_ai.errors import DirectorError
-from director_ai.record.canonical import sha256_of
 from director_ai.record.chain import sealed_rows_about
 from director_ai.review.standing import DECIDED, RELEASED
 
@@ -46,7 +45,7 @@ def replay_case(gate: Gate, connection: Connection, case: ReviewCase, key: Signi
         rows = sealed_rows_about(connection, case.tenant_id, case.case_id, key)
     except DirectorError as error:
         return Replay(case_id=case.case_id, tenant_id=case.tenant_id, identical=False, differences=(str(error),))
-    found = [*_consensus(rows), *_states(rows), *_release(rows, case)]
+    found = [*_consensus(rows), *_states(rows), *_release(rows, case, key)]
     try:
         if case.candidate_text is not None:
             gate.read(connection, case.case_id, now)
@@ -93,10 +92,10 @@ def _states(rows: Sequence[AuditRow]) -> list[str]:
     return wrong
 
 
-def _release(rows: Sequence[AuditRow], case: ReviewCase) -> list[str]:
+def _release(rows: Sequence[AuditRow], case: ReviewCase, key: SigningKey) -> list[str]:
     released = [row.content for row in rows if row.kind == RELEASED and row.body is not None]
     if len(released) > 1:
         return ["the case was released more than once"]
-    if released and case.candidate_text is not None and released[0]["text"] != sha256_of(case.candidate_text):
+    if released and case.candidate_text is not None and released[0]["text"] != key.digest(case.candidate_text):
         return ["the text is not the one that was released"]
     return []

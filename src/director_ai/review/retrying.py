@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from director_ai.core.segment import split_clauses
 from director_ai.errors import Refused
 
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["retry_payload"]
 
-_QUOTATION: Final = 12
-"""So many characters in common with the text are a quotation of it."""
+_QUOTATION: Final = 3
+"""So many words in a row in common with a text are a quotation of it; of a shorter text, all of it."""
+_WORDS: Final = re.compile(r"\w+")
 
 
 def retry_payload(case: ReviewCase, decisions: Sequence[ReviewDecision]) -> dict[str, Any]:
@@ -39,10 +40,14 @@ def retry_payload(case: ReviewCase, decisions: Sequence[ReviewDecision]) -> dict
 
 
 def _unquoted(said: str, case: ReviewCase) -> str:
-    """Return a reason, or nothing where it quotes the text."""
-    flat = " ".join(said.split()).casefold()
-    for clause in split_clauses(case.candidate_text or ""):
-        part = " ".join(clause.split()).casefold()
-        if part and part in flat and (len(part) >= _QUOTATION or part == flat):
-            return ""
-    return said
+    """Return a reason, or nothing where it quotes the text or what that corrects."""
+    return "" if any(_quotes(said, text) for text in (case.candidate_text, case.original_text) if text) else said
+
+
+def _quotes(said: str, text: str) -> bool:
+    spoken, written = _WORDS.findall(said.casefold()), _WORDS.findall(text.casefold())
+    length = min(_QUOTATION, len(written))
+    if not length:
+        return text.strip() in said
+    runs = {tuple(spoken[at : at + length]) for at in range(len(spoken) - length + 1)}
+    return any(tuple(written[at : at + length]) in runs for at in range(len(written) - length + 1))

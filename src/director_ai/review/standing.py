@@ -20,6 +20,7 @@ DECIDED: Final = "case.decided"
 RELEASED: Final = "case.released"
 EXPIRED: Final = "case.expired"
 REMEMBERED: Final = "case.remembered"
+_KINDS: Final = frozenset({OPENED, DECIDED, RELEASED, EXPIRED, REMEMBERED})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,7 +40,11 @@ class Standing:
     """The row of each decision, by its id."""
     release_id: str = ""
     released_by: str = ""
+    is_correction: bool = False
+    """Whether a reviewer said that the text is to be used again for the claim it corrects."""
     steps: int = 1
+    last: AuditRow
+    """The last row about the case."""
 
     def is_over(self, now: int) -> bool:
         """Whether its time, or that of its approval, has come to an end."""
@@ -48,8 +53,17 @@ class Standing:
 
 def standing_of(rows: Iterable[AuditRow]) -> Standing | None:
     """Return where a case stands after its rows, which were checked; None where there are none."""
+    try:
+        return _folded(rows)
+    except (KeyError, TypeError, AttributeError):
+        raise TrailBroken("the rows of the case are not what the queue writes") from None
+
+
+def _folded(rows: Iterable[AuditRow]) -> Standing | None:
     standing: Standing | None = None
     for row in rows:
+        if row.kind not in _KINDS:
+            continue  # whoever keeps a trail may name a request like a case
         body = row.content
         if not body:
             raise TrailBroken(f"the body of row {row.sequence} was let go; the case can no longer be decided")
@@ -61,12 +75,13 @@ def standing_of(rows: Iterable[AuditRow]) -> Standing | None:
                 reviewers=frozenset(reviewer.lower() for reviewer in body["reviewers"]),
                 expires_at=body["expires_at"],
                 opened=body,
+                last=row,
             )
         elif standing is None or body["step"] != standing.steps + 1:
             raise TrailBroken(f"a row before row {row.sequence} is gone; run `director-ai audit verify`")
         else:
             _take(standing, row, body)
-            standing.steps = body["step"]
+            standing.steps, standing.last = body["step"], row
     return standing
 
 
@@ -80,3 +95,5 @@ def _take(standing: Standing, row: AuditRow, body: dict[str, Any]) -> None:
         standing.state, standing.release_id, standing.released_by = "released", body["release"], body["reviewer"]
     elif row.kind == EXPIRED:
         standing.state = "expired"
+    elif row.kind == REMEMBERED:
+        standing.is_correction = standing.is_correction or body["as"] == "correction"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import sqlalchemy as sa
 
-from director_ai.errors import TrailBroken
+from director_ai.core.identifiers import is_ref
+from director_ai.errors import TrailBroken, UnknownCase
 from director_ai.record.canonical import canonical
 from director_ai.record.tables import CASE, CORRECTION, DECISION
 from director_ai.review.cases import ReviewCase, ReviewDecision, moment
@@ -38,6 +40,11 @@ _TENANT: Final = sa.select(CASE.c.tenant).where(CASE.c.case_id == sa.bindparam("
 _RELEASE: Final = sa.select(CASE.c.case_id).where(
     CASE.c.tenant == sa.bindparam("of"), CASE.c.release_id == sa.bindparam("release")
 )
+_INSERT_CASE: Final = sa.insert(CASE)
+_INSERT_DECISION: Final = sa.insert(DECISION)
+_TEXTS: Final = tuple(column.name for column in CASE.c if isinstance(column.type, sa.Text))
+_LASTS: Final = CASE.c.expires_at + 0
+"""When a case expires, as a condition that has no index: the inbox is read in the order of its own."""
 _DECISIONS: Final = (
     sa.select(DECISION).where(DECISION.c.case_id == sa.bindparam("id")).order_by(DECISION.c.audit_sequence)
 )
@@ -46,7 +53,7 @@ _DECISIONS: Final = (
 def insert_case(connection: Connection, case: ReviewCase, *, created_at: int, expires_at: int) -> None:
     """Add a case to the inbox."""
     connection.execute(
-        sa.insert(CASE),
+        _INSERT_CASE,
         {
             "case_id": case.case_id,
             "tenant": case.tenant_id,
@@ -74,9 +81,21 @@ def insert_case(connection: Connection, case: ReviewCase, *, created_at: int, ex
     )
 
 
+@functools.cache
+def _change(names: tuple[str, ...]) -> sa.Update:
+    """Return the statement that sets some columns, made once: to make it takes longer than to run it."""
+    return (
+        sa.update(CASE)
+        .where(CASE.c.case_id == sa.bindparam("id"))
+        .values({name: sa.bindparam(f"new_{name}") for name in names})
+    )
+
+
 def change_case(connection: Connection, case_id: str, **values: Any) -> None:
     """Set columns of a case."""
-    connection.execute(sa.update(CASE).where(CASE.c.case_id == case_id).values(**values))
+    connection.execute(
+        _change(tuple(values)), {"id": case_id, **{f"new_{name}": value for name, value in values.items()}}
+    )
 
 
 def tenant_of(connection: Connection, case_id: str) -> str | None:
@@ -98,7 +117,7 @@ def page_of_cases(
     if tenant_id is not None:
         wanted = wanted.where(CASE.c.tenant == tenant_id)
     if state in UNDECIDED:
-        wanted = wanted.where(CASE.c.state == state, CASE.c.expires_at > now)
+        wanted = wanted.where(CASE.c.state == state, now < _LASTS)
     elif state == "expired":
         wanted = wanted.where(
             sa.or_(CASE.c.state == "expired", sa.and_(CASE.c.state.in_(UNDECIDED), CASE.c.expires_at <= now))
@@ -106,26 +125,33 @@ def page_of_cases(
     elif state is not None:
         wanted = wanted.where(CASE.c.state == state)
     if after:
-        since = connection.scalar(sa.select(CASE.c.created_at).where(CASE.c.case_id == after)) or 0
+        since = connection.scalar(sa.select(CASE.c.created_at).where(CASE.c.case_id == after))
+        if since is None or (tenant_id is not None and tenant_of(connection, after) != tenant_id):
+            raise UnknownCase("`after` names no case" + ("" if tenant_id is None else " of this tenant"))
         wanted = wanted.where(
-            sa.or_(CASE.c.created_at > since, sa.and_(CASE.c.created_at == since, CASE.c.case_id > after))
+            sa.tuple_(CASE.c.created_at, CASE.c.case_id) > sa.tuple_(sa.literal(since), sa.literal(after))
         )
     return [_case(found, now) for found in connection.execute(wanted).mappings()]
 
 
-def next_case(connection: Connection, tenant_id: str, now: int) -> str | None:
-    """Return the oldest open case that nobody holds."""
-    return connection.scalar(
-        sa.select(CASE.c.case_id)
+def next_case(connection: Connection, tenant_id: str, reviewer: str, now: int) -> str | None:
+    """Return the oldest open case that nobody holds and that this reviewer, in lower case, may decide."""
+    wanted = (
+        sa.select(CASE.c.case_id, CASE.c.details)
         .where(
             CASE.c.tenant == tenant_id,
             CASE.c.state == "open",
-            CASE.c.expires_at > now,
+            now < _LASTS,
             sa.or_(CASE.c.claimed_until.is_(None), CASE.c.claimed_until <= now),
         )
         .order_by(CASE.c.created_at, CASE.c.case_id)
-        .limit(1)
     )
+    for most in (1, None):  # nearly always the oldest will do
+        for case_id, details in connection.execute(wanted.limit(most)):
+            may = _details(details)["reviewers"]
+            if not may or reviewer in may:
+                return str(case_id)
+    return None
 
 
 def due_cases(connection: Connection, now: int, most: int) -> list[str]:
@@ -142,7 +168,7 @@ def case_of_release(connection: Connection, tenant_id: str, release_id: str) -> 
 def insert_decision(connection: Connection, decision: ReviewDecision, *, at: int) -> None:
     """Add a decision."""
     connection.execute(
-        sa.insert(DECISION),
+        _INSERT_DECISION,
         {
             "decision_id": decision.decision_id,
             "case_id": decision.case_id,
@@ -179,11 +205,22 @@ def _case(found: RowMapping, now: int) -> ReviewCase:
     try:
         return _read(found, now)
     except (ValueError, TypeError, KeyError, OverflowError):
+        shown = found["case_id"] if is_ref(found["case_id"]) else "a case"
+        raise TrailBroken(f"{shown} cannot be read: its row was changed; run `director-ai audit verify`") from None
+
+
+def _details(text: str) -> dict[str, Any]:
+    try:
+        details = json.loads(text)
+        return {"metadata": dict(details["metadata"]), "reviewers": list(details["reviewers"])}
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise TrailBroken("a case cannot be read: its row was changed; run `director-ai audit verify`") from None
 
 
 def _read(found: RowMapping, now: int) -> ReviewCase:
-    details = json.loads(found["details"])
+    if not all(isinstance(found[name], str | None) for name in _TEXTS):
+        raise TypeError("no text")
+    details = _details(found["details"])
     over = found["state"] in UNDECIDED and found["expires_at"] <= now
     return ReviewCase(
         case_id=found["case_id"],

@@ -32,6 +32,8 @@ class RepairPiece(NamedTuple):
 
     text: str
     actions: tuple[ClauseAction, ...] = ()
+    end: int = 0
+    """How far in the model's text everything was released with this piece."""
 
 
 class Listeners(NamedTuple):
@@ -88,7 +90,7 @@ class _Told:
             self._tell(action)
         if self.records:
             self._shown.append(text)
-        return RepairPiece(text, told)
+        return RepairPiece(text, told, self._pieces.seen)
 
     def _fresh(self) -> range:
         return range(self._told, max(self._told, self._record.released(self._pieces.seen)))

@@ -284,11 +284,12 @@ class CorrectionLoop:
                 raise NotApproved("this loop gave no approval with this approval_id; call approve first")
             if known != digest:
                 raise TextChanged("this approval_id approved another text, evidence or decision; propose this one anew")
-            if digest in self._released:
+            if proposal.approval_id in self._released:
                 raise AlreadyReleased(
-                    "this proposal was released already; an equal one is the same: cite the new halt in evidence_refs"
+                    "this approval released its text already; propose it again and have it approved again"
                 )
-            self._released.add(digest)
+            self._released.add(proposal.approval_id)
+            del self._approval_of[digest]
         return proposal.candidate_text
 
     def _refuse_no_go(self) -> None:

@@ -81,6 +81,8 @@ def _make_reviews() -> None:
     for name, columns in (
         ("inbox", ["tenant", "state", "created_at", "case_id"]),
         ("all", ["state", "created_at", "case_id"]),
+        ("tenant", ["tenant", "created_at", "case_id"]),
+        ("age", ["created_at", "case_id"]),
         ("due", ["state", "expires_at"]),
     ):
         op.create_index(f"director_review_case_{name}", "director_review_case", columns)

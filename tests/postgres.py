@@ -74,6 +74,9 @@ def _pipe(stream: IO[str] | None) -> IO[str]:
     return stream
 
 
+__all__ = ["Server", "fresh_database", "postgres_server", "postgres_url"]
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     server = Server()

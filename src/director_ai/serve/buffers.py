@@ -1,0 +1,103 @@
+"""What waits inside of an exchange, within limits: text for the guard, and bytes for the client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+__all__ = ["Feed", "Outbox"]
+
+MOST_WAITING: Final = 16 * 1024
+"""Characters of one channel that were read and not judged yet; beyond that the upstream waits."""
+MOST_UNSENT: Final = 128 * 1024
+"""Bytes that the client has not taken yet; beyond that everything waits."""
+
+
+class Feed:
+    """The text of one channel on its way to the guard: an asynchronous iterator that is fed from outside."""
+
+    def __init__(self) -> None:
+        self._tokens: deque[str] = deque()
+        self._size = 0
+        self._ended = False
+        self._changed = asyncio.Event()
+        self._taken = asyncio.Event()
+
+    async def put(self, text: str) -> None:
+        """Add text; wait while too much of it is not judged yet."""
+        if self._ended:
+            return
+        self._tokens.append(text)
+        self._size += len(text)
+        self._changed.set()
+        while self._size > MOST_WAITING and not self._ended:
+            self._taken.clear()
+            await self._taken.wait()
+
+    def end(self) -> None:
+        """Say that there is no more, and let go whoever waits."""
+        self._ended = True
+        self._changed.set()
+        self._taken.set()
+
+    def __aiter__(self) -> Feed:
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._tokens:
+            if self._ended:
+                raise StopAsyncIteration
+            self._changed.clear()
+            await self._changed.wait()
+        token = self._tokens.popleft()
+        self._size -= len(token)
+        self._taken.set()
+        return token
+
+
+class Outbox:
+    """Bytes for the client, in the order in which they were written."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[bytes] = deque()
+        self._size = 0
+        self._closed = False
+        self._changed = asyncio.Event()
+        self._taken = asyncio.Event()
+
+    async def put(self, data: bytes) -> None:
+        """Add bytes at once, so that nothing overtakes them; then wait while the client is behind."""
+        self.put_last(data)
+        while self._size > MOST_UNSENT and not self._closed:
+            self._taken.clear()
+            await self._taken.wait()
+
+    def put_last(self, data: bytes) -> None:
+        """Add bytes without waiting; nothing is added to what is closed."""
+        if data and not self._closed:
+            self._pieces.append(data)
+            self._size += len(data)
+            self._changed.set()
+
+    def close(self) -> None:
+        """Say that there is no more."""
+        self._closed = True
+        self._changed.set()
+        self._taken.set()
+
+    async def take(self, patience: float) -> bytes | None:
+        """Return the next bytes; none of them where there are none in time, and None at the end."""
+        if not self._pieces and not self._closed:
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(patience):
+                    await self._changed.wait()
+            except TimeoutError:
+                return b""
+        if not self._pieces:
+            return None
+        data = self._pieces.popleft()
+        self._size -= len(data)
+        self._taken.set()
+        return data

@@ -1,0 +1,1 @@
+"""The protocols that the proxy speaks, each without any input or output of its own."""
