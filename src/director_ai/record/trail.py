@@ -124,6 +124,8 @@ class AuditTrail:
 
         answer = self.database.write(run, tenant_id)
         self._follow(writers[0].added)
+        if writers[0].last - self._compared.get(tenant_id, 0) >= EVERY_ROWS:
+            self._try_to_sign(tenant_id)  # whoever should have did not come to it
         if signed:
             self.sign([tenant_id])
         return answer
@@ -183,10 +185,10 @@ class AuditTrail:
             return
         after = max(0, last - EVERY_ROWS - 1)
         rows = self.database.read(functools.partial(chain.rows_of, tenant_id=tenant_id, after=after, most=last - after))
-        known = rows.pop(0) if after else None
-        chain.check_links(rows, known, self.key)
         if not rows or rows[-1].sequence != last:
             raise TrailBroken(f"row {last} is gone; run `director-ai audit verify`")
+        known = rows.pop(0) if after else None
+        chain.check_links(rows, known, self.key)
         self.checkpoints.add(Checkpoint.of(rows[-1], self.key, int(self._clock() * _MICROSECONDS)))
         del self._unsigned[tenant_id]
 

@@ -34,8 +34,7 @@ def refused_response(status: int, body: bytes, headers: Mapping[str, str], *, is
         said = {}
     error = mapping_of(said.get("error"))
     message = error.get("message")
-    is_text = isinstance(message, str) and len(message) <= MOST_MESSAGE
-    if not is_text or (status in OF_THE_KEY and _SECRETIVE.search(message)):
+    if not isinstance(message, str) or len(message) > MOST_MESSAGE or _is_secretive(status, message):
         message = f"the upstream refused the request with status {status}"
     made: dict[str, Any] = {name: _word(error.get(name)) for name in FIELDS} | {"message": message}
     if not is_anthropic:
@@ -43,6 +42,10 @@ def refused_response(status: int, body: bytes, headers: Mapping[str, str], *, is
     inner = {"type": made["type"] or "api_error", "message": message}
     request_id = as_identifier(said.get("request_id")) or None
     return JSONResponse({"type": "error", "error": inner, "request_id": request_id}, status, headers=dict(headers))
+
+
+def _is_secretive(status: int, message: str) -> bool:
+    return status in OF_THE_KEY and _SECRETIVE.search(message) is not None
 
 
 def _word(value: Any) -> Any:

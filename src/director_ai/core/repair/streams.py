@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import logging
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +13,7 @@ from director_ai.core.repair.record import NAME, ClauseAction, RepairResult
 from director_ai.core.runtime.interrupts import must_pass
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 
     from director_ai.core.checks.runner import AsyncCheckedStream, CheckedStream
     from director_ai.core.repair.performing import AsyncPerformer, SyncPerformer
@@ -60,17 +59,21 @@ class _Told:
         """Whether events are kept."""
         return self._listeners.record is not None
 
-    def keep_events(self, *, at_end: bool = False) -> bool:
-        """Keep the events of what is about to be shown; whether that worked, and so whether it may be."""
-        record, fresh = self._listeners.record, self._fresh()
-        if record is None:
-            return True
+    def events_due(self, *, at_end: bool = False) -> list[SafetyEvent]:
+        """Return the events of what is about to be shown, which must be kept before it is."""
+        if not self.records:
+            return []
+        fresh = self._fresh()
         due = [event for event in self._record.events[fresh.start : fresh.stop] if event is not None]
         if at_end and self._record.halt_event is not None and self._ends_in_ruin:
             due.append(self._record.halt_event)
+        return due
+
+    def keep(self, events: Sequence[SafetyEvent]) -> bool:
+        """Keep events; whether that worked, and so whether what they are about may be shown."""
         try:
-            for event in due:
-                record(event)
+            for event in events:
+                self._listeners.record(event)  # type: ignore[misc]  # nothing is due where it is None
         except BaseException as error:
             if must_pass(error):
                 raise
@@ -153,11 +156,11 @@ class RepairStream:
     def _run(self) -> Generator[RepairPiece]:
         try:
             for piece in self._pieces:
-                if not self._told.keep_events():
+                if not self._told.keep(self._told.events_due()):
                     self._pieces.close()
                     return
                 yield self._told.piece(piece.text)
-            if self._told.keep_events(at_end=True):
+            if self._told.keep(self._told.events_due(at_end=True)):
                 self._told.piece("")  # of clauses that left nothing to show, because other checks removed them
         finally:
             self._performer.leave()
@@ -214,9 +217,8 @@ class AsyncRepairStream:
 
     async def _keep_events(self, *, at_end: bool = False) -> bool:
         """Keep what is due in a thread: a disk must not hold up the other streams of the loop."""
-        if not self._told.records:
-            return True
-        return await anyio.to_thread.run_sync(functools.partial(self._told.keep_events, at_end=at_end))
+        due = self._told.events_due(at_end=at_end)
+        return not due or await anyio.to_thread.run_sync(self._told.keep, due)
 
     @property
     def result(self) -> RepairResult:
