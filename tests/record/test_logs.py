@@ -20,9 +20,15 @@ CANARY = "canary-7f3a"
 def written() -> Iterator[io.StringIO]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    access = logging.getLogger("uvicorn.access")
+    before = access.handlers[:], access.propagate, access.level, access.disabled
+    access.handlers, access.propagate, access.disabled = [], True, False  # a server of another test may have set it up
+    access.setLevel(logging.NOTSET)
     stream = io.StringIO()
     log_as_json(stream)
     yield stream
+    access.handlers, access.propagate, _, access.disabled = before
+    access.setLevel(before[2])
     root.handlers[:] = handlers
     root.setLevel(level)
 

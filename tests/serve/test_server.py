@@ -28,6 +28,7 @@ from servers import (
     wait_until,
 )
 
+from director_ai.core.streaming_repair import REDACTED_CLAUSE
 from director_ai.record import database
 from director_ai.serve import bodies
 from director_ai.serve import running as running_module
@@ -253,7 +254,8 @@ def test_a_redacted_answer_becomes_a_case_where_the_tenant_wants_that(wanted: bo
         found = server.queue.list_cases()
     assert len(found) == cases
     if found:
-        assert found[0].candidate_text == "Golden unicorns deliver chocolate pizza."
+        assert found[0].candidate_text == REDACTED_CLAUSE, "whoever approves it approves what was shown"
+        assert found[0].original_text == "Golden unicorns deliver chocolate pizza."
         assert [action["action"] for action in found[0].metadata["actions"]] == ["redact"]
 
 

@@ -176,7 +176,7 @@ def live_together(count: int, caplog: pytest.LogCaptureFixture) -> Crowd:
 
 @pytest.mark.timeout(400)
 def test_no_tenant_sees_anything_of_another(caplog: pytest.LogCaptureFixture) -> None:
-    crowd = live_together(5_000, caplog)
+    crowd = live_together(2_000, caplog)
     assert crowd.wrong == []
     assert min(crowd.seen.values()) > 100, crowd.seen
 

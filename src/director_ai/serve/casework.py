@@ -104,8 +104,14 @@ class CaseWork:
         refs = [ref for action in result.actions if action.action == "redact" for ref in action.evidence_ids]
         if result.halt_evidence is not None:
             refs += [chunk.source for chunk in result.halt_evidence.evidence_chunks if is_ref(chunk.source)]
+        shown = _plain(result.repaired_text[:MOST_SAID])
         self._queue.enqueue_case(
-            candidate_text=text, evidence_refs=list(dict.fromkeys(refs))[:100], reason=_reason(result), **common
+            # Whoever approves what was repaired approves what was shown; whoever wants more of it edits it.
+            candidate_text=text if result.halted or not shown.strip() else shown,
+            original_text=text,
+            evidence_refs=list(dict.fromkeys(refs))[:100],
+            reason=_reason(result),
+            **common,
         )
 
 
