@@ -16,7 +16,7 @@ demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
 	@$(MAKE) --no-print-directory check
 	@$(RUN)python tests/serve/page/browser.py
-	$(RUN)pytest -n 3
+	$(RUN)pytest -n 4 --dist worksteal
 
 check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import contracts
 	$(RUN)ruff format --check .
