@@ -18,28 +18,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
-import json
 import os
-import platform
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel import PEER, install_peer
+from reporting import drawing, keep, keep_drawing, kept, machine, show
 from review_growth import beside, measure_growth, worst_growth
 from review_peer import RACED, RACES, measure_peer
 from review_speed import Row, measure_speed, run_on, sync_milliseconds
 from rich.console import Console
-from rich.table import Table
 
 from knowledge import postgres
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RESULTS = Path(__file__).parent / "results"
 PARTS = ("speed", "growth", "safety")
 SIZES = [1_000, 10_000, 100_000]
 FULL = [*SIZES, 1_000_000]
@@ -110,32 +106,8 @@ def tables_of(part: str, found: Row) -> list[tuple[str, list[Row]]]:
     return [*grown, ("Verification of the trail", found["verification"])]
 
 
-def show(console: Console, title: str, rows: Sequence[Row]) -> None:
-    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
-    table = Table(title=title, title_justify="left")
-    for name in names:
-        table.add_column(name, justify="left" if isinstance(rows[0].get(name), str) else "right")
-    for row in rows:
-        table.add_row(*(shown(row.get(name, "")) for name in names))
-    console.print(table)
-
-
-def shown(value: object) -> str:
-    """A figure as a table shows it."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
-
-
 def plot(saved: Row) -> None:
-    import matplotlib  # noqa: PLC0415 - only a saved run needs it
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(17, 5))
+    figure, (left, middle, right) = drawing(1, 3, figsize=(17, 5))
     grown = saved.get("growth", {}).get("operations", ())
     for kind, name in dict.fromkeys((row["database"], row["operation"]) for row in grown):
         points = [(row["rows"], row["ms"]) for row in grown if (row["database"], row["operation"]) == (kind, name)]
@@ -150,19 +122,7 @@ def plot(saved: Row) -> None:
         bars = [(f"{row['operation']}, {row[who]}", row["per second"]) for row in rows if row["by"] == "1 thread"]
         axes.barh([label for label, _ in reversed(bars)], [rate for _, rate in reversed(bars)])
         axes.set(xlabel="per second, one thread", title=title)
-    figure.tight_layout()
-    figure.savefig(RESULTS / "review.svg", metadata={"Date": None})
-
-
-def save(saved: Row, console: Console) -> None:
-    """Put the parts that were measured beside those of earlier runs."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / "review.json"
-    kept = (json.loads(path.read_text("utf-8")) if path.exists() else {}) | saved
-    kept["goals"] = goals(kept)
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    plot(kept)
-    console.print(f"written to {path.name}")
+    keep_drawing(figure, "review")
 
 
 # The run.
@@ -198,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run as a command."""
     options = parsed(arguments)
     console = Console(width=160)
-    saved: Row = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    saved: Row = machine()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
         parts = options.parts or PARTS
@@ -217,7 +177,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if reached := goals(saved):
         show(console, "Goals", reached)
     if options.save:
-        save(saved, console)
+        keep("review", saved, goals, console)
+        plot(kept("review"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/serve.py                        all, about a quarter of an hour
     python benchmarks/serve.py --ways heuristic --streams 200
+    python benchmarks/serve.py --ways heuristic "guard off" --streams 200 400 --workers 1 2
     python benchmarks/serve.py overload               3 times as many as are let in: who is refused, and what is shown
     python benchmarks/serve.py --save                 also writes results/serve.json and its plot (needs matplotlib)
 
@@ -21,9 +22,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import platform
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from repair_delay import LONGEST_TOKEN, WARM_UP, TimedModel, all_facts, long_answer, opened_store, tokens_of
 from repair_quality import opened_guard
+from reporting import drawing, keep, keep_drawing, kept, machine, show
 from rich.console import Console
 from serve_load import PROMPT, REFUSED
 from serve_proxies import WAYS
@@ -39,12 +39,10 @@ from serve_site import Row, Watch, site
 from serve_upstream import PACE
 
 from director_ai.nli import load_encoder, load_entailer
-from review import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-RESULTS = Path(__file__).parent / "results"
 PARTS = ("delay", "overload")
 STREAMS = [1, 10, 50, 100, 200, 400]
 MODEL_STREAMS = [1, 2, 4, 6, 8, 10, 12, 14, 16, 20]
@@ -156,11 +154,15 @@ def measure_delay(options: argparse.Namespace, folder: Path, console: Console) -
             limit = 1 / (rate * model_seconds)
             found["model"] = {"ms per clause": model_seconds * 1e3, "clauses a second": rate, "limit": limit}
             console.print(f"the models take {model_seconds * 1e3:.1f} ms for a clause; {limit:.1f} streams at the most")
-        for streams in options.model_streams if way == "model" else options.streams:
-            with site(way, [each.tokens for each in answers], folder) as place:
+        counts = [1] if way == "plain proxy" else options.workers
+        loads = options.model_streams if way == "model" else options.streams
+        for workers, streams in itertools.product(counts, loads):
+            with site(way, [each.tokens for each in answers], folder, workers=workers) as place:
                 row = figures(way, streams, answers, *place.load(streams, max(0.5, streams / 100)))
+            row["way"] = way if workers == 1 else f"{way}, {workers} workers"
             found["rows"].append(row)
-            console.print(f"{way}, {streams} streams: {row['added p50, ms']:.1f} / {row['added p99, ms']:.1f} ms")
+            told = f"{row['added p50, ms']:.1f} / {row['added p99, ms']:.1f} ms"
+            console.print(f"{row['way']}, {streams} streams: {told}")
     return found
 
 
@@ -200,9 +202,9 @@ def goals(saved: Row) -> list[Row]:
     figures: list[tuple[str, float, float]] = []
     delay = saved.get("delay", {})
     for row in delay.get("rows", ()):
-        if (row["way"], row["streams"]) == ("heuristic", HELD):
+        if (row["way"].partition(",")[0], row["streams"]) == ("heuristic", HELD):
             for at, most in ((50, MOST_P50), (99, MOST_P99)):
-                figures.append((f"heuristic, {HELD} streams: added p{at}, ms", row[f"added p{at}, ms"], most))
+                figures.append((f"{row['way']}, {HELD} streams: added p{at}, ms", row[f"added p{at}, ms"], most))
     for row in saved.get("overload", {}).get("rows", ()):
         name = f"asked 3 times as much as {row['limit']}"
         figures.append((f"{name}: neither served as guarded nor refused with Retry-After", _unsound(row), 0))
@@ -217,12 +219,7 @@ def _unsound(row: Row) -> int:
 
 
 def plot(saved: Row) -> None:
-    import matplotlib  # noqa: PLC0415 - only a saved run needs it
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    figure, axes = pyplot.subplots(1, 3, figsize=(16, 5))
+    figure, axes = drawing(1, 3, figsize=(16, 5))
     rows = saved.get("delay", {}).get("rows", ())
     for way in dict.fromkeys(row["way"] for row in rows):
         own = [row for row in rows if row["way"] == way]
@@ -232,18 +229,7 @@ def plot(saved: Row) -> None:
             place.legend(fontsize=8)
     axes[0].set_yscale("log")
     axes[1].set_yscale("log")
-    figure.tight_layout()
-    figure.savefig(RESULTS / "serve.svg", metadata={"Date": None})
-
-
-def save(saved: Row, console: Console) -> None:
-    """Put the parts that were measured beside those of earlier runs."""
-    path = RESULTS / "serve.json"
-    kept = (json.loads(path.read_text("utf-8")) if path.exists() else {}) | saved
-    kept["goals"] = goals(kept)
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    plot(kept)
-    console.print(f"written to {path.name}")
+    keep_drawing(figure, "serve")
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -252,14 +238,16 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--streams", type=int, nargs="+", default=STREAMS)
     parser.add_argument("--model-streams", type=int, nargs="+", default=MODEL_STREAMS)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1], help="processes of our server")
     parser.add_argument("--seconds", type=float, default=15.0, help="of each answer")
     parser.add_argument("--most", type=int, default=100, help="streams that are let in, in the part `overload`")
     parser.add_argument("--save", action="store_true", help="write results/serve.json and .svg")
     options = parser.parse_args(arguments)
     if set(options.parts) - set(PARTS):
         parser.error(f"PART is one of {', '.join(PARTS)}")
-    if min(*options.streams, *options.model_streams, options.most) < 1 or not 1 <= options.seconds <= 100:
-        parser.error("there must be at least one stream, of 1 to 100 seconds")
+    least = min(*options.streams, *options.model_streams, *options.workers, options.most)
+    if least < 1 or not 1 <= options.seconds <= 100:
+        parser.error("there must be at least one stream, of 1 to 100 seconds, and one worker")
     return options
 
 
@@ -267,7 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run as a command."""
     options = parsed(arguments)
     console = Console(width=200)
-    saved: Row = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    saved: Row = machine()
     measures = {"delay": measure_delay, "overload": measure_overload}
     with tempfile.TemporaryDirectory() as folder:
         for part in options.parts or PARTS:
@@ -277,7 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if reached := goals(saved):
         show(console, "Goals", reached)
     if options.save:
-        save(saved, console)
+        keep("serve", saved, goals, console)
+        plot(kept("serve"))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@ The guard can be off here alone: no setting of the server does that.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -25,12 +27,15 @@ from director_ai.serve.guarding import Guarding
 from director_ai.serve.running import listen, run
 from director_ai.serve.server import Server
 from director_ai.serve.settings import ServerSettings
+from director_ai.serve.workers import run_workers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    import socket
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from starlette.requests import Request
 
+    from director_ai.serve.turns import Turns
     from director_ai.serve.wire.items import Say
 
 WAYS = ("heuristic", "model", "guard off", "plain proxy")
@@ -64,16 +69,30 @@ class Unguarded(Guarding):
         return _Unjudged(tokens)
 
 
-def our_server(way: str, upstream: int, options: dict[str, Any]) -> tuple[Server, str]:
-    """Our server in front of an upstream, and a key for it."""
-    address = f"http://127.0.0.1:{upstream}/v1"
+def settings_of(way: str, upstream: int, options: dict[str, Any]) -> ServerSettings:
+    """The settings of our server in front of an upstream; several workers share a knowledge base in a file."""
+    is_alone = options.get("workers", 1) == 1
     tables = {
         "server": {"most_streams": 5_000, "rate": "off", **options},
-        "guard": {"use_nli": way == "model", "search": "meaning" if way == "model" else "words"},
-        "upstreams": {"main": {"base_url": address, "timeout": 120.0}},
+        "guard": {
+            "use_nli": way == "model",
+            "search": "meaning" if way == "model" else "words",
+            "store": ":memory:" if is_alone else str(Path(options["database"]).with_name("facts.db")),
+        },
+        "upstreams": {"main": {"base_url": f"http://127.0.0.1:{upstream}/v1", "timeout": 120.0}},
     }
-    server = Server(ServerSettings.load(tables, env={}, port=0))
+    return ServerSettings.load(tables, env={}, port=0)
+
+
+def furnish(server: Server) -> str:
+    """Put the facts in, and return a key."""
     server.store.add_many(all_facts())
+    return server.keys.create("bench", ["proxy"]).secret
+
+
+def our_server(way: str, settings: ServerSettings) -> Server:
+    """Our server, with a guard of the benchmark's own."""
+    server = Server(settings)
     # Nothing is remembered: the answers are made of the same passages, which would all be known after a second.
     entailer = load_entailer(cache_size=0) if way == "model" else None
     guard = opened_guard(server.store, use_nli=way == "model", entailer=entailer, audit=server.queue.trail)
@@ -83,7 +102,16 @@ def our_server(way: str, upstream: int, options: dict[str, Any]) -> tuple[Server
         server.tenants.guarding = lambda caller, prompt, request_id: Unguarded(  # type: ignore[method-assign]
             guard=guard, prompt=prompt, tenant_id=caller.tenant_id, request_id=request_id, mode="repair"
         )
-    return server, server.keys.create("bench", ["proxy"]).secret
+    return server
+
+
+def be_worker(
+    way: str, settings: ServerSettings, bound: socket.socket, ready: Callable[[], None], turns: Turns
+) -> None:
+    """Serve as one of several."""
+    server = our_server(way, settings)
+    ready()
+    run(server, bound, turns)
 
 
 def plain_proxy(upstream: int) -> Starlette:
@@ -114,9 +142,21 @@ def main(way: str, upstream: int, options: dict[str, Any]) -> None:
         config = uvicorn.Config(plain_proxy(upstream), log_config=None, access_log=False)
         uvicorn.Server(config).run(sockets=[bound])
         return
-    server, key = our_server(way, upstream, options)
-    print(port, key, flush=True)
-    run(server, bound)
+    settings = settings_of(way, upstream, options)
+    if settings.workers == 1:
+        server = our_server(way, settings)
+        print(port, furnish(server), flush=True)
+        run(server, bound)
+        return
+    with Server(settings) as first:
+        key = furnish(first)
+    run_workers(
+        functools.partial(be_worker, way, settings.share()),
+        bound,
+        settings.workers,
+        grace=settings.grace,
+        ready=lambda: print(port, key, flush=True),
+    )
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at what a process takes, again and again."""
+    """Looks at what a process and those that it started take, again and again."""
 
     pid: int
     samples: list[tuple[float, float, float]] = field(default_factory=list)
@@ -50,10 +50,12 @@ class Watch:
     _thread: threading.Thread | None = None
 
     def look(self) -> None:
-        stat = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        memory = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-        self.samples.append((time.monotonic(), (int(stat[11]) + int(stat[12])) / TICKS, memory))
+        ticks, pages = 0, 0
+        for pid in (self.pid, *Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()):
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(stat[11]) + int(stat[12])
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        self.samples.append((time.monotonic(), ticks / TICKS, pages * os.sysconf("SC_PAGE_SIZE") / 2**20))
 
     def __enter__(self) -> Watch:
         self.look()

@@ -10,8 +10,8 @@ from postgres import fresh_database, postgres_server, postgres_url
 
 __all__ = ["driver", "fresh_database", "postgres_server", "postgres_url"]
 
-settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("default")
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 
 @pytest.fixture(params=["sync", "asyncio", "trio"])

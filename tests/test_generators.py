@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -305,14 +304,13 @@ def drip_headers(handler: BaseHTTPRequestHandler, release: threading.Event) -> N
         handler.wfile.write(b"x: y\r\n")
 
 
+@pytest.mark.timeout(60)  # it hangs for ever, where the limit is not kept
 @pytest.mark.parametrize("way", [never, drip_body, drip_headers])
 def test_the_time_limit_is_that_of_the_whole_answer(
     upstream: Upstream, make: Make, ask: Ask, way: Callable[..., None]
 ) -> None:
     upstream.reply = lambda handler: way(handler, upstream.release)
-    began = time.monotonic()
     assert problem_of(ask, make(timeout=LIMIT)).problem == "timeout"
-    assert time.monotonic() - began < 10, "a hang must not hang"
 
 
 def test_an_answer_that_nobody_waits_for_is_not_read_on(upstream: Upstream, make: Make, ask: Ask) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+import reporting
 import review_growth
 import review_peer
 import review_speed
@@ -209,7 +210,7 @@ def test_what_cannot_be_measured_is_refused(given: list[str], capsys: pytest.Cap
 def test_a_small_run_prints_its_tables_and_keeps_them_beside_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(review, "RESULTS", tmp_path)
+    monkeypatch.setattr(reporting, "RESULTS", tmp_path)
     monkeypatch.setattr(review, "plot", lambda saved: None)
     (tmp_path / "review.json").write_text(json.dumps({"safety": {"safety": []}}), "utf-8")
 
@@ -222,4 +223,4 @@ def test_a_small_run_prints_its_tables_and_keeps_them_beside_earlier_ones(
 
 @pytest.mark.parametrize(("value", "expected"), [(1_000, "1,000"), (0.123, "0.12"), (4_321.5, "4,322"), ("yes", "yes")])
 def test_a_figure_is_shown_with_what_matters_of_it(value: object, expected: str) -> None:
-    assert review.shown(value) == expected
+    assert reporting.shown(value) == expected

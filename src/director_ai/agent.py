@@ -7,7 +7,6 @@ by themselves, or of fixed words.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import inspect
@@ -21,6 +20,7 @@ from typing import Any, Final, Literal, NoReturn, Protocol, TypeVar
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import as_score, check_count, check_seconds
+from director_ai.core.runtime.carrying import acarry_out, carry_out
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls
 from director_ai.core.runtime.halt_report import Review, read_review, report_halt
 from director_ai.core.runtime.halting import Halt
@@ -33,13 +33,15 @@ from director_ai.core.segment import split_sentences
 from director_ai.core.types import CoherenceScore, HaltEvidence, ReviewResult, ScoringEvidence
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.generators import EndpointError, NoAnswer, read_candidate, whole_characters
+from director_ai.hooks.attachment import AttachedHooks
+from director_ai.hooks.protocol import Hook, Occasion, may_go_on
 
 __all__ = ["CoherenceAgent", "FallbackTexts", "Scorer"]
 
 _log = logging.getLogger(__name__)
 
 Fallback = Literal["retrieval", "disclaimer", "refusal"]
-AskKind = Literal["candidate", "review", "judge", "retrieve"]
+AskKind = Literal["candidate", "review", "judge", "retrieve", "examine"]
 Ask = tuple[AskKind, tuple[Any, ...]]
 """What is wanted, and what it takes.
 
@@ -47,6 +49,7 @@ Ask = tuple[AskKind, tuple[Any, ...]]
     review    (prompt, text, tenant_id)    (approved, CoherenceScore)
     judge     (prompt, text, tenant_id)    a verdict on each clause
     retrieve  (prompt, top_k, tenant_id)   the facts that bear on the prompt
+    examine   (occasion,)                  what the hooks say of a candidate
 """
 Result = TypeVar("Result")
 Plan = Generator[Ask, Any, Result]
@@ -60,6 +63,7 @@ _REASONS: Final = {
     "generator_error": ("repair the generator, then retry", "The model gave no answer, so no candidate was approved."),
     "scorer_error": ("repair the scorer, then retry", "The scorer failed, so no candidate was approved."),
     "timeout": ("retry, or raise the time limit", "The time limit was exceeded, so no candidate was approved."),
+    "hook_refused": ("review the answer", "A hook refused the answer, so it was withheld."),
     "soft_limit": ("review the answer", "The answer was approved with a warning: its score is below the soft limit."),
 }
 """What to do about each, and how it is told to operators."""
@@ -108,6 +112,8 @@ class _Candidate:
     text: str
     approved: bool
     score: CoherenceScore
+    refused: bool = False
+    """A hook objects to it: nothing of it may be shown."""
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -131,6 +137,7 @@ class CoherenceAgent:
         top_k: Facts in a `retrieval` answer and in the halt evidence, at most.
         timeout: Seconds that the generator or the scorer may take for one answer; None for no limit.
         total_timeout: Seconds for all of it.
+        hooks: Examine what the scorer approves; what one refuses is never shown. Their events are in the result.
         clock: Seconds, for the total and for the latency in events.
     """
 
@@ -145,6 +152,7 @@ class CoherenceAgent:
         top_k: int = 3,
         timeout: float | None = 60.0,
         total_timeout: float | None = None,
+        hooks: Iterable[Hook] = (),
         clock: Callable[[], float] = time.monotonic,
         **unknown: NoReturn,
     ) -> None:
@@ -167,6 +175,7 @@ class CoherenceAgent:
         self._top_k = check_count("top_k", top_k, 1, 20)
         self._timeout = check_seconds("timeout", timeout)
         self._total_timeout = check_seconds("total_timeout", total_timeout)
+        self._hooks = AttachedHooks(hooks, deadline=self._timeout)
         self._clock = clock
 
     def process(
@@ -186,7 +195,7 @@ class CoherenceAgent:
                 answer.close()  # nobody can await it here; the plan sees that it is no answer
             return answer
 
-        return _drive(self._answer(request), act)
+        return carry_out(self._answer(request), act)
 
     async def aprocess(
         self, prompt: str, *, tenant_id: str = "", request_id: str = "", history: Sequence[str] = ()
@@ -206,7 +215,7 @@ class CoherenceAgent:
             finally:
                 await calls.close(lambda: None, awaits=True)  # there is nothing to close, so nothing is waited for
 
-        return await _adrive(self._answer(request), act)
+        return await acarry_out(self._answer(request), act)
 
     # --- the plan ---------------------------------------------------------------------------------------------
 
@@ -214,13 +223,14 @@ class CoherenceAgent:
         """Generate and judge until a candidate is beyond doubt; return the best approved one, or fall back."""
         judged: dict[str, _Candidate] = {}
         failures: list[str] = []
+        events: list[SafetyEvent] = []
         generated = 0
         for _ in range(self._candidates):
             try:
                 text = read_candidate((yield from _asked("candidate", request.prompt)))
                 generated += 1
                 if text not in judged:
-                    judged[text] = yield from _judged(request, text)
+                    judged[text] = yield from self._examined(request, (yield from _judged(request, text)), events)
             except NoAnswer as failure:
                 failures.append(failure.reason)
                 _log.warning("a candidate was discarded: %s", failure.reason)
@@ -230,18 +240,32 @@ class CoherenceAgent:
         approved = [candidate for candidate in judged.values() if candidate.approved]
         best = max(approved or judged.values(), key=lambda candidate: candidate.rank, default=None)
         if best is None or not approved:
-            return (yield from self._halted(request, best, failures, generated))
-        events: tuple[SafetyEvent, ...] = ()
+            halted = yield from self._halted(request, best, failures, generated)
+            return dataclasses.replace(halted, safety_events=(*halted.safety_events, *events))
         if best.score.warning:
             evidence = self._evidence(f"soft_limit score={best.score.score:.4f}", best, "soft_limit")
-            events = (self._event("warn", request, best, evidence, {"candidates": str(generated)}),)
-        return ReviewResult(best.text, best.score, False, generated, safety_events=events)
+            events.insert(0, self._event("warn", request, best, evidence, {"candidates": str(generated)}))
+        return ReviewResult(best.text, best.score, False, generated, safety_events=tuple(events))
+
+    def _examined(self, request: _Request, candidate: _Candidate, events: list[SafetyEvent]) -> Plan[_Candidate]:
+        """Return a candidate as the hooks leave it; those that are not approved anyway are not shown to them."""
+        if not self._hooks or not candidate.approved:
+            return candidate
+        occasion = Occasion(
+            text=candidate.text, prompt=request.prompt, tenant_id=request.tenant_id, request_id=request.request_id
+        )
+        verdicts = yield from _asked("examine", occasion)
+        events += [verdict.safety_event for verdict in verdicts]
+        fine = may_go_on(verdicts)
+        return candidate if fine else dataclasses.replace(candidate, approved=False, refused=True)
 
     def _halted(
         self, request: _Request, best: _Candidate | None, failures: list[str], generated: int
     ) -> Plan[ReviewResult]:
-        used, output = yield from self._fall_back(request, best)
-        reason = failures[0] if best is None else f"no_candidate_approved score={best.score.score:.4f}"
+        is_refused = best is not None and best.refused
+        used, output = yield from self._fall_back(request, None if is_refused else best)
+        word = "hook_refused" if is_refused else "no_candidate_approved"
+        reason = failures[0] if best is None else f"{word} score={best.score.score:.4f}"
         evidence = self._evidence(reason, best, "threshold")
         words = Counter(_word(failure) for failure in failures)
         attributes = {"candidates": str(generated), "fallback": used or "none"}
@@ -369,6 +393,7 @@ class CoherenceAgent:
             "review": functools.partial(review, history=request.history) if request.history else review,
             "judge": getattr(self._scorer, "judge", None),
             "retrieve": getattr(store, "retrieve_context_with_chunks", None),
+            "examine": lambda occasion: self._hooks.consult(occasion, "request", "text"),
         }
 
     def _seconds(self, request: _Request) -> float | None:
@@ -382,45 +407,6 @@ class CoherenceAgent:
 
 
 _OPTIONS: Final = tuple(name for name in inspect.signature(CoherenceAgent).parameters if name != "unknown")
-
-
-def _drive(plan: Plan[Result], act: Callable[[AskKind, tuple[Any, ...]], Any]) -> Result:
-    """Do what a plan asks and return what it comes to."""
-    with contextlib.closing(plan):
-        try:
-            ask = next(plan)
-            while True:
-                try:
-                    answer = act(*ask)
-                except BaseException as error:  # noqa: BLE001 - what a failure means is for the plan to say
-                    ask = plan.throw(_for_plan(error))
-                else:
-                    ask = plan.send(answer)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
-async def _adrive(plan: Plan[Result], act: Callable[[AskKind, tuple[Any, ...]], Awaitable[Any]]) -> Result:
-    """Do what a plan asks, awaiting each answer."""
-    with contextlib.closing(plan):
-        try:
-            ask = next(plan)
-            while True:
-                try:
-                    answer = await act(*ask)
-                except BaseException as error:  # noqa: BLE001 - as above
-                    ask = plan.throw(_for_plan(error))
-                else:
-                    ask = plan.send(answer)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
-def _for_plan(error: BaseException) -> BaseException:
-    """Somebody's GeneratorExit is a failure like any other; thrown as it is, it would close the plan."""
-    return RuntimeError("GeneratorExit") if isinstance(error, GeneratorExit) else error
 
 
 def _asked(kind: AskKind, *parts: Any) -> Plan[Any]:

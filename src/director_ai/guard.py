@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import os
@@ -9,9 +10,13 @@ from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
+import anyio.to_thread
+
 from director_ai.core.scoring.injection import InjectionDetector
 from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
 from director_ai.errors import ConfigError, UnknownOption
+from director_ai.hooks.attachment import AttachedHooks
+from director_ai.hooks.protocol import Occasion, may_go_on
 from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
 from director_ai.profiles import Profile, get_profile
 from director_ai.scorer import CoherenceScorer
@@ -21,11 +26,14 @@ from director_ai.streaming import StreamingKernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from director_ai.core.checks.rules import Rule
     from director_ai.core.checks.runner import Continuation, Conversation
     from director_ai.core.evidence import Retriever
     from director_ai.core.runtime.correction import GroundedCorrectionDraft, HaltCorrectionContext
+    from director_ai.core.safety_event import SafetyEvent
     from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Request, Shape
     from director_ai.core.types import CoherenceScore, InjectionResult
+    from director_ai.hooks.protocol import Hook, ProposedAction, Verdict
     from director_ai.knowledge.tables import Loaded
     from director_ai.record.trail import AuditTrail
     from director_ai.settings import Off
@@ -59,6 +67,21 @@ class StreamOptions(TypedDict, total=False):
     """"halt" ends the stream before the first clause that is not supported."""
     conversation: Conversation | None
     """Numbers the placeholders of other checks."""
+    passport: str
+    """A signed statement of which agent is speaking, for hooks; so are the next two."""
+    sender: str
+    receiver: str
+
+
+class ActionOptions(TypedDict, total=False):
+    """What hooks may know of an action."""
+
+    prompt: str
+    passport: str
+    sender: str
+    receiver: str
+    tenant_id: str
+    request_id: str
 
 
 class ProductionGuard:
@@ -70,10 +93,12 @@ class ProductionGuard:
         scorer: Another scorer than the one that the settings describe; it must be a CoherenceScorer.
         checks, first: Checks beside those that the settings name; their edits are merged with the repairs.
         on_action: Told what became of each clause as it is released.
+        hooks: Examine what is said and done beside the scorer (`director_ai.hooks`); a stream ends before what one of
+            them refuses.
         audit: Keeps every fix and halt before it is shown; a stream whose events cannot be kept ends there.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - whatever a guard is made of
         self,
         settings: GuardSettings | None = None,
         *,
@@ -83,6 +108,7 @@ class ProductionGuard:
         checks: Iterable[Any] = (),
         first: Iterable[Any] = (),
         on_action: Callable[[ClauseAction], None] | None = None,
+        hooks: Iterable[Hook] = (),
         audit: AuditTrail | None = None,
     ) -> None:
         self.settings = settings if settings is not None else GuardSettings()
@@ -105,8 +131,9 @@ class ProductionGuard:
         if audit is not None and not callable(getattr(audit, "record", None)):
             raise ConfigError(f"audit must be an AuditTrail, got a {type(audit).__name__}")
         self._record = audit.record if audit is not None else None
+        self._hooks = AttachedHooks(hooks, deadline=self.settings.deadline, record=self._record)
         self._count = _counting() if self.settings.metrics else None
-        self._repairer("", {})  # refuses what does not fit together now rather than at the first stream
+        self._repairer("", {}, [])  # refuses what does not fit together now rather than at the first stream
 
     @classmethod
     def from_profile(cls, name: str, **options: Any) -> Self:
@@ -165,13 +192,36 @@ class ProductionGuard:
         self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()
     ) -> tuple[bool, CoherenceScore]:
         """Return whether an answer is approved, and its score."""
-        return self.scorer.review(prompt, response, tenant_id, history=history)
+        found = self.scorer.review(prompt, response, tenant_id, history=history)
+        return self._examined(found, prompt, response, tenant_id) if self._hooks else found
 
     async def acheck(
         self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()
     ) -> tuple[bool, CoherenceScore]:
         """Return the same without blocking the event loop on the model."""
-        return await self.scorer.areview(prompt, response, tenant_id, history=history)
+        found = await self.scorer.areview(prompt, response, tenant_id, history=history)
+        if not self._hooks:
+            return found
+        return await anyio.to_thread.run_sync(self._examined, found, prompt, response, tenant_id)
+
+    def _examined(
+        self, found: tuple[bool, CoherenceScore], prompt: str, response: str, tenant_id: str
+    ) -> tuple[bool, CoherenceScore]:
+        """Return a judgement as the hooks leave it."""
+        occasion = Occasion(text=response, prompt=prompt, tenant_id=tenant_id)
+        if may_go_on(self._hooks.consult(occasion, "request", "text")):
+            return found
+        return False, dataclasses.replace(found[1], approved=False)
+
+    @property
+    def examines_actions(self) -> bool:
+        """Whether a hook wants to see what is to be done."""
+        return self._hooks.wants("action")
+
+    def check_action(self, action: ProposedAction, **about: Unpack[ActionOptions]) -> tuple[bool, tuple[Verdict, ...]]:
+        """Return whether the hooks let an agent do something, and what each of them says."""
+        verdicts = self._hooks.consult(Occasion(action=action, **about), "action")
+        return may_go_on(verdicts), verdicts
 
     def check_injection(self, text: str = "", *, intent: str = "", response: str = "") -> InjectionResult:
         """Screen a text from outside for instructions; with a response, compare its claims with the intent too."""
@@ -220,17 +270,20 @@ class ProductionGuard:
         if not isinstance(text_or_tokens, str):
             is_async = isinstance(text_or_tokens, AsyncIterable)
             return (self.astream if is_async else self.stream)(prompt, text_or_tokens, **options)
-        return self._repairer(prompt, options).repair(text_or_tokens, **self._request(options))
+        noted: list[SafetyEvent] = []
+        return self._repairer(prompt, options, noted).repair(text_or_tokens, **self._request(options, noted))
 
     def stream(self, prompt: str, tokens: Iterable[str], **options: Unpack[StreamOptions]) -> RepairStream:
         """Yield pieces with a `.text` as soon as they may be shown; `.result` tells the rest."""
-        return self._repairer(prompt, options).stream(tokens, **self._request(options))
+        noted: list[SafetyEvent] = []
+        return self._repairer(prompt, options, noted).stream(tokens, **self._request(options, noted))
 
     def astream(
         self, prompt: str, tokens: AsyncIterable[str] | Iterable[str], **options: Unpack[StreamOptions]
     ) -> AsyncRepairStream:
         """Yield the same of an asynchronous stream; tokens and functions may be either."""
-        return self._repairer(prompt, options).astream(tokens, **self._request(options))
+        noted: list[SafetyEvent] = []
+        return self._repairer(prompt, options, noted).astream(tokens, **self._request(options, noted))
 
     def wrap(self, client: Client, **options: Any) -> Client:
         """Return a client of an SDK like the one given, whose answers are guarded, stream or not.
@@ -247,7 +300,7 @@ class ProductionGuard:
         known = ", ".join(f"{sdk}.{name}" for sdk, names in WRAPPED.items() for name in names)
         raise ConfigError(f"wrap takes a client of one of {known}, got a {type(client).__name__}")
 
-    def _request(self, options: StreamOptions) -> Request:
+    def _request(self, options: StreamOptions, noted: Sequence[SafetyEvent]) -> Request:
         """Return what of the options belongs to the stream itself."""
         return {
             "tenant_id": options.get("tenant_id", ""),
@@ -256,9 +309,10 @@ class ProductionGuard:
             "conversation": options.get("conversation"),
             "on_action": self._told,
             "record": self._record,
+            "noted": noted,
         }
 
-    def _repairer(self, prompt: str, options: StreamOptions) -> StreamingRepairer:
+    def _repairer(self, prompt: str, options: StreamOptions, noted: list[SafetyEvent]) -> StreamingRepairer:
         for name in options:
             if name not in StreamOptions.__annotations__:
                 raise UnknownOption("option of a stream", name, StreamOptions.__annotations__)
@@ -284,12 +338,25 @@ class ProductionGuard:
             cap_after=0 if halts else after,
             continuation=options.get("continuation"),
             most_continuations=settings.most_continuations,
-            checks=self._checks,
+            checks=[*self._checks, *self._hook_rules(prompt, options, noted)],
             first=self._first,
             read_ahead=settings.read_ahead,
             early=settings.early,
             placeholder=settings.placeholder,
         )
+
+    def _hook_rules(self, prompt: str, options: StreamOptions, noted: list[SafetyEvent]) -> list[Rule]:
+        if not self._hooks:
+            return []
+        occasion = Occasion(
+            prompt=prompt,
+            passport=options.get("passport", ""),
+            sender=options.get("sender", ""),
+            receiver=options.get("receiver", ""),
+            tenant_id=options.get("tenant_id", ""),
+            request_id=options.get("request_id", ""),
+        )
+        return self._hooks.rules(occasion, noted)
 
     def _told(self, action: ClauseAction) -> None:
         if self._count is not None:
@@ -315,7 +382,7 @@ class ProductionGuard:
         self.close()
 
 
-_CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action", "audit"})
+_CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action", "hooks", "audit"})
 
 
 def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, Typ
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import as_score, check_count, check_number
+from director_ai.core.runtime.carrying import acarry_out, carry_out
 from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.coherence import ClauseVerdict, Limits, combine_verdicts, task_type_of, worst_of
 from director_ai.core.scoring.judging import Circumstances, judge_clauses, without_model
@@ -61,6 +62,17 @@ class _Predict:
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Any:
         return self.call(pairs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Look:
+    """The search for evidence; what is handed to it is searched with."""
+
+    is_quick: bool
+    """It may be called in place, where others are waiting."""
+
+    def __call__(self, find: Find, *question: Any) -> Any:
+        return find(*question)
 
 
 Result = TypeVar("Result")
@@ -178,7 +190,9 @@ class CoherenceScorer:
     def judge_of_stream(self, prompt: str = "", tenant_id: str = "", *, threshold: float | None = None) -> StreamJudge:
         """Return a judge of one stream's clauses, for a repair: all of them see the same revision of the facts."""
         _check_text("prompt", prompt)
-        find = self._finder(self._reader(), check_identifier("tenant_id", tenant_id))
+        view = self._reader()
+        find = self._finder(view, check_identifier("tenant_id", tenant_id))
+        look = _Look(view is None or (type(view) is KnowledgeView and view.is_quick))
         least = self.limits.threshold if threshold is None else check_number("threshold", threshold)
 
         def judge(clauses: Sequence[Clause], said: list[str]) -> Judgement:
@@ -186,7 +200,7 @@ class CoherenceScorer:
                 return without_model(clauses)
             return self._judgement(clauses, said, prompt, find, least)
 
-        return StreamJudge(judge, {"evidence": _find, "predict": _Predict(self._predict, self._apredict)})
+        return StreamJudge(judge, {"evidence": look, "predict": _Predict(self._predict, self._apredict)})
 
     # --- plans ------------------------------------------------------------------------------------------------
 
@@ -349,49 +363,31 @@ class CoherenceScorer:
 _OPTIONS: Final = tuple(name for name in inspect.signature(CoherenceScorer).parameters if name != "unknown")
 
 
-def _find(find: Find, *question: Any) -> Any:
-    return find(*question)
-
-
-def _answer(ask: Ask, predict: Callable[..., Any]) -> Any:
-    kind, (first, *rest) = ask
+def _answer(kind: str, parts: tuple[Any, ...], predict: Callable[..., Any]) -> Any:
+    first, *rest = parts
     return first(*rest) if kind == "evidence" else predict(first)
 
 
 def _run(plan: Generator[Ask, Any, Result], predict: Callable[..., Any]) -> Result:
     """Carry out a plan in place."""
-    try:
-        ask = next(plan)
-        while True:
-            try:
-                answer = _answer(ask, predict)
-            except BaseException as error:  # noqa: BLE001 - the plan decides what a failure means
-                ask = plan.throw(error)
-            else:
-                if inspect.iscoroutine(answer):
-                    answer.close()  # nobody can await it here; the plan sees that it is no answer
-                ask = plan.send(answer)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
+
+    def act(kind: str, parts: tuple[Any, ...]) -> Any:
+        answer = _answer(kind, parts, predict)
+        if inspect.iscoroutine(answer):
+            answer.close()  # nobody can await it here; the plan sees that it is no answer
+        return answer
+
+    return carry_out(plan, act)
 
 
 async def _arun(plan: Generator[Ask, Any, Result], predict: Callable[..., Any]) -> Result:
     """Carry out a plan, waiting for what is asynchronous."""
-    try:
-        ask = next(plan)
-        while True:
-            try:
-                answer = _answer(ask, predict)
-                if inspect.isawaitable(answer):
-                    answer = await answer
-            except BaseException as error:  # noqa: BLE001 - as above
-                ask = plan.throw(error)
-            else:
-                ask = plan.send(answer)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
+
+    async def act(kind: str, parts: tuple[Any, ...]) -> Any:
+        answer = _answer(kind, parts, predict)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    return await acarry_out(plan, act)
 
 
 def _check_text(name: str, value: object) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,13 +12,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from commands import run_command
+from commands import COMMAND, read_and_leave, run_command, show_on_terminal
 from director_ai import HumanReviewQueue
 from director_ai.cli.audit_lines import facts_in
 from director_ai.record import AuditTrail
 
 HOSTILE = "a\x1b[31mred\x1b]0;title\x07\x9b2J\rover\x08\u202eback [bold]not markup[/] :smile:"
-COMMAND = str(Path(sys.executable).parent / "director-ai")
 
 
 class Audit:
@@ -388,25 +385,10 @@ def test_texts_are_let_go_by_the_command(audit: Audit) -> None:
 def test_a_reader_who_leaves_is_no_error_and_progress_is_for_terminals(audit: Audit) -> None:
     ran = subprocess.run([COMMAND, "audit", "verify"], capture_output=True, check=True, cwd=audit.folder)
     assert ran.stderr == b""
-    running = subprocess.Popen([COMMAND, "audit", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert running.stdout
-    assert running.stderr
-    running.stdout.read(10)
-    running.stdout.close()
-    assert running.stderr.read() == b""
-    running.stderr.close()
-    running.wait()
-    main_end, side = pty.openpty()
-    running = subprocess.Popen([COMMAND, "audit", "verify", "--json"], stdout=subprocess.PIPE, stderr=side)
-    os.close(side)
-    shown = b""
-    try:
-        while piece := os.read(main_end, 65536):
-            shown += piece
-    except OSError:  # how a pseudo-terminal says that the other side is gone
-        pass
-    os.close(main_end)
-    out, _ = running.communicate()
+    pipe = subprocess.PIPE
+    assert read_and_leave(subprocess.Popen([COMMAND, "audit", "export"], stdout=pipe, stderr=pipe)) == b""
+    verify = [COMMAND, "audit", "verify", "--json"]
+    _, out, shown = show_on_terminal(lambda side: subprocess.Popen(verify, stdout=pipe, stderr=side))
     assert json.loads(out)["ok"]
     assert b"checking" in shown
 
@@ -416,7 +398,8 @@ def test_commands_that_write_ask_for_the_private_key_and_say_whose_name_is_kept(
         text = " ".join(audit.run(command, "--help")[1].replace("│", " ").split())
         assert "private key" in text
         assert "public" not in text
-    assert "Who lets them go; by default the login name." in text
+    assert "Who lets them go." in text
+    assert "default: (the login name)" in text
     assert "public half" in " ".join(audit.run("verify", "--help")[1].replace("│", " ").split())
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import sqlite3
 import subprocess
@@ -14,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from commands import run_command
+from commands import COMMAND, HEEDING_INTERRUPTS, run_command, show_on_terminal
 from director_ai.knowledge import GroundTruthStore
 from director_ai.nli import load_entailer
 from director_ai.profiles import PROFILES
 from director_ai.scorer import CoherenceScorer
 
-COMMAND = str(Path(sys.executable).parent / "director-ai")
 TOWNS = "Basel Bern Geneva Zurich Lausanne Lucerne Lugano Chur Sion Thun Davos Arbon Brig Zug Olten Aarau Biel Wil Uster Vevey".split()
 SECRET = "SECRET-TEXT"
 
@@ -301,7 +298,7 @@ def test_a_device_is_written_to_and_not_replaced_and_a_full_one_gets_a_sentence(
 
 def process(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.Popen([COMMAND, "calibrate", *arguments], cwd=folder, **pipes)
+    return subprocess.Popen([*HEEDING_INTERRUPTS, COMMAND, "calibrate", *arguments], cwd=folder, **pipes)
 
 
 def test_ctrl_c_while_reading_ends_cleanly(tmp_path: Path) -> None:
@@ -320,23 +317,19 @@ def test_ctrl_c_while_reading_ends_cleanly(tmp_path: Path) -> None:
 
 def test_a_long_file_shows_its_progress_on_a_terminal_and_ctrl_c_ends_it(tmp_path: Path, shops: str) -> None:
     (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in answers() * 500))
-    main_end, side = pty.openpty()
-    running = process(tmp_path, "rows.jsonl", "--facts", shops, "--no-model", "--save", "t.json", stderr=side)
-    os.close(side)
-    shown = b""
-    try:
-        while piece := os.read(main_end, 65536):
-            if b"judging" in piece and b"judging" not in shown:
-                running.send_signal(signal.SIGINT)
-            shown += piece
-    except OSError:  # how a pseudo-terminal says that the other side is gone
-        pass
-    os.close(main_end)
-    out, _ = running.communicate()
+    interrupted: list[int] = []
+
+    def interrupt(running: subprocess.Popen[bytes], shown: bytes) -> None:
+        if b"judging" in shown and not interrupted:
+            interrupted.append(running.pid)
+            running.send_signal(signal.SIGINT)
+
+    arguments = ("rows.jsonl", "--facts", shops, "--no-model", "--save", "t.json")
+    code, out, shown = show_on_terminal(lambda side: process(tmp_path, *arguments, stderr=side), interrupt)
     assert b"judging" in shown
     assert b"Traceback" not in shown
     assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")  # the cursor is back
-    assert running.returncode not in {0, None}
+    assert code != 0
     assert out == b""
     assert not (tmp_path / "t.json").exists()
 

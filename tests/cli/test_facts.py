@@ -462,7 +462,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a tenant of 300 characters": (["export", "--tenant", "x" * 300], "tenant_id must be"),
     "a tenant with a slash": (["add", "k", "So.", "--words", "--tenant", "a/b"], "tenant_id must be"),
     "a tenant twin in capitals": (["add", "k", "So.", "--words", "--tenant", "ACME"], "capital letters"),
-    "a blank fact": (["add", "k", " ", "--words"], "is blank"),
+    "a blank fact": (["add", "k", " ", "--words"], "there is no text to add"),
     "a blank key": (["add", " ", "So it is.", "--words"], "the key of"),
     "a key that is too long": (["history", "k" * 600], "the key of"),
     "a fact of 10 MB": (["add", "k", "-", "--words"], "split it into passages"),

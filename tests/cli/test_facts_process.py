@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -13,15 +12,14 @@ from typing import Any
 
 import pytest
 
+from commands import COMMAND, HEEDING_INTERRUPTS, read_and_leave, show_on_terminal
 from director_ai.knowledge import GroundTruthStore
-
-COMMAND = str(Path(sys.executable).parent / "director-ai")
 
 
 def process(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "COLUMNS": "100", "DIRECTOR_AI_STORE": str(folder / "facts.db")}
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.Popen([COMMAND, "facts", *arguments], env=environment, cwd=folder, **pipes)
+    return subprocess.Popen([*HEEDING_INTERRUPTS, COMMAND, "facts", *arguments], env=environment, cwd=folder, **pipes)
 
 
 @pytest.fixture
@@ -33,14 +31,7 @@ def many(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("arguments", [["list", "--limit", "2000"], ["list", "--json"], ["export"]], ids=" ".join)
 def test_a_reader_who_leaves_is_no_error(many: Path, arguments: list[str]) -> None:
-    running = process(many, *arguments)
-    assert running.stdout
-    assert running.stderr
-    running.stdout.read(10)
-    running.stdout.close()
-    assert running.stderr.read() == b""
-    running.stderr.close()
-    running.wait()
+    assert read_and_leave(process(many, *arguments)) == b""
 
 
 @pytest.mark.parametrize("arguments", [["import", "-", "--words"], ["add", "k", "-", "--words"]], ids=" ".join)
@@ -109,16 +100,7 @@ def test_a_progress_bar_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) 
     (tmp_path / "many.txt").write_text("\n\n".join(f"The shop number {n} opens at nine." for n in range(600)))
     quiet = process(tmp_path, "ingest", "many.txt", "--words", "--no-conflicts")
     assert quiet.communicate()[1] == b""
-    main_end, side = pty.openpty()
-    running = process(tmp_path, "ingest", "many.txt", "--words", "--no-conflicts", "--json", stderr=side)
-    os.close(side)
-    shown = b""
-    try:
-        while piece := os.read(main_end, 65536):
-            shown += piece
-    except OSError:  # how a pseudo-terminal says that the other side is gone
-        pass
-    os.close(main_end)
-    out, _ = running.communicate()
+    ingest = ("ingest", "many.txt", "--words", "--no-conflicts", "--json")
+    _, out, shown = show_on_terminal(lambda side: process(tmp_path, *ingest, stderr=side))
     assert b"ingesting" in shown
     assert json.loads(out)["unchanged"] == 600

@@ -67,7 +67,7 @@ def test_the_settings_of_the_server_say_where_its_keys_are(monkeypatch: pytest.M
 BAD = {
     "an unknown scope": (["create", "--scope", "prox"], 2, "did you mean 'proxy'"),
     "no scope": (["create"], 2, "scope"),
-    "a tenant that cannot be": (["create", "--scope", "proxy", "--tenant", "../x"], 2, "tenant_id must be"),
+    "a tenant that cannot be": (["create", "--scope", "proxy", "--tenant", "../x"], 2, "--tenant must be"),
     "no database": (["list", "--db", "none.db"], 2, "there is no database"),
     "a database in memory": (["create", "--scope", "proxy", "--db", ":memory:"], 2, "in memory"),
     "a folder": (["create", "--scope", "proxy", "--db", "."], 2, "folder"),

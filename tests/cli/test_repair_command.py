@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from judging import BY_FACTS, RIGHT, WRONG, Commands
 
+from commands import COMMAND, HEEDING_INTERRUPTS
+
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
@@ -24,7 +26,7 @@ class Running:
     """The command in a process of its own, with pipes."""
 
     def __init__(self, folder: Path) -> None:
-        program = [sys.executable, "-c", "from director_ai.cli import main; main()", "repair", *BY_FACTS]
+        program = [*HEEDING_INTERRUPTS, COMMAND, "repair", *BY_FACTS]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(program, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe)
         self.stdin: Any = self.process.stdin

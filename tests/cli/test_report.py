@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from director_ai.cli.report import Figures, render_report, write_report
 from director_ai.cli.report.changes import changes_of, passages_of
-from director_ai.cli.report.figures import milliseconds, support_of, why_of
+from director_ai.cli.report.figures import milliseconds, why_of
 from director_ai.cli.report.markup import tag, visible
 from director_ai.core.repair.record import Action, ClauseAction, RepairResult
 from director_ai.core.scoring.slots import compare_slots
@@ -277,10 +277,6 @@ def test_the_figures_count_the_clauses() -> None:
         (milliseconds(None), "not timed"),
         (milliseconds(0.00123), "1.2 ms"),
         (milliseconds(0.1234), "123 ms"),
-        (support_of(None), "none"),
-        (support_of(0.0), "0.00"),
-        (support_of(0.0001), "<0.01"),
-        (support_of(0.951), "0.95"),
     ],
 )
 def test_figures_as_people_read_them(figure: str, words: str) -> None:

@@ -15,9 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from commands import run_command
-
-COMMAND = str(Path(sys.executable).parent / "director-ai")
+from commands import COMMAND, HEEDING_INTERRUPTS, run_command
 
 
 @pytest.fixture
@@ -32,7 +30,7 @@ def started(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
 def start(started: list[subprocess.Popen[str]], folder: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [COMMAND, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        [*HEEDING_INTERRUPTS, COMMAND, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
         env=environment,
     )  # fmt: skip
     started.append(process)

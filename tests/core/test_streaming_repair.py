@@ -220,7 +220,7 @@ def test_while_a_clause_is_rewritten_later_tokens_are_read_up_to_a_bound() -> No
         yield "."
 
     def slow(clause: str, evidence: list[str]) -> str:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while len(read) < 6 and time.monotonic() < deadline:
             time.sleep(0.001)
         time.sleep(0.05)
@@ -255,7 +255,7 @@ def test_an_asynchronous_stream_is_read_on_as_well(backend: str) -> None:
 
     async def main() -> str:
         repairer = StreamingRepairer(score, retrieve_fn=retrieve, rewrite_fn=slow, read_ahead=5)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             return "".join([piece.text async for piece in repairer.astream(tokens())])
 
     shown = anyio.run(main, backend=backend)

@@ -196,7 +196,9 @@ def test_a_full_disk_is_said_and_writing_goes_on_once_there_is_room(tmp_path: Pa
 def test_a_file_without_the_right_to_write_is_said(tmp_path: Path) -> None:
     AuditTrail(tmp_path / "a.db").close()
     (tmp_path / "a.db").chmod(0o400)
+    kept = (tmp_path / "a.db").read_bytes()
     refused(lambda: AuditTrail(tmp_path / "a.db"), "can only be read")
+    assert (tmp_path / "a.db").read_bytes() == kept
 
 
 def test_a_database_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
@@ -234,6 +236,7 @@ def test_a_locked_tenant_of_postgresql_is_said(fresh_database: str, monkeypatch:
             refused(lambda: append(trail), "locked by another process")
             fill(trail, "zeta", 1)
         forger.close()
+        assert (len(trail.rows("acme")), len(trail.rows("zeta"))) == (1, 1), "others write on"
 
 
 NO_DATABASE: dict[str, tuple[Callable[[Path], Any], str]] = {
@@ -250,6 +253,7 @@ NO_DATABASE: dict[str, tuple[Callable[[Path], Any], str]] = {
 @pytest.mark.parametrize(("make", "said"), NO_DATABASE.values(), ids=NO_DATABASE.keys())
 def test_what_is_no_place_of_a_database_is_refused(tmp_path: Path, make: Any, said: str) -> None:
     refused(lambda: AuditTrail(make(tmp_path)), said, ConfigError)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_no_database_is_refused_and_stays(tmp_path: Path) -> None:
@@ -258,12 +262,17 @@ def test_a_file_that_is_no_database_is_refused_and_stays(tmp_path: Path) -> None
     assert (tmp_path / "a.db").read_bytes().startswith(b"a letter")
 
 
-def test_a_newer_database_is_refused(place: str) -> None:
-    AuditTrail(place).close()
+def test_a_newer_database_is_refused_and_stays(place: str) -> None:
+    with AuditTrail(place) as trail:
+        fill(trail, "acme", 3)
     forger = Forger(place)
     forger.run("UPDATE director_version SET version_num = '9999'")
+    kept = forger.rows()
     for read_only in (False, True):
         refused(lambda only=read_only: Database(place, read_only=only), "newer release.*update director-ai")
+    with forger._engine.connect() as connection:
+        assert list(connection.exec_driver_sql("SELECT version_num FROM director_version")) == [("9999",)]
+    assert (len(kept), forger.rows()) == (3, kept)
     forger.close()
 
 

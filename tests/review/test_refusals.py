@@ -190,6 +190,7 @@ def test_a_proposal_of_a_kind_of_ones_own_is_refused(memory_queue: HumanReviewQu
     given = proposal()
     own = Own(given.proposal_id, given.candidate_text, given.evidence_refs, given.guard_decision)
     refused(memory_queue, lambda queue: queue.enqueue_correction_proposal(own), ConfigError, "got a Own")
+    assert memory_queue.list_cases() == []
 
 
 # --- strings that lie ---------------------------------------------------------------------------------------------

@@ -119,12 +119,14 @@ def test_metadata_nested_beyond_reason_is_refused(memory_queue: HumanReviewQueue
     for _ in range(100_000):
         deep = {"a": deep}
     refused(memory_queue, lambda queue: put_in(queue, metadata=deep), PayloadError, "RecursionError")
+    assert memory_queue.list_cases() == []
 
 
 @pytest.mark.parametrize("name", ["tenant_id", "request_id", "proposer_id", "policy_id", "retry_of"])
 @pytest.mark.parametrize("value", IDS.values(), ids=IDS.keys())
 def test_what_is_no_id_is_refused_where_a_case_comes_in(kept_queue: HumanReviewQueue, name: str, value: Any) -> None:
     refused(kept_queue, lambda queue: put_in(queue, **{name: value}), ConfigError, f"{name} must be empty or 1 to 128")
+    assert len(kept_queue.list_cases()) == 1
 
 
 ASKS: dict[str, Ask] = {
@@ -150,6 +152,7 @@ def test_what_is_no_tenant_is_refused_everywhere(
 ) -> None:
     monkeypatch.setitem(globals(), "VALUE", value)
     refused(kept_queue, ask, ConfigError, "tenant_id must be empty or 1 to 128")
+    assert len(kept_queue.list_cases()) == 1
 
 
 GIVEN: dict[str, Callable[[HumanReviewQueue, Any], Any]] = {

@@ -344,21 +344,20 @@ def replace_release(forger: Forger) -> None:
 def test_a_released_case_is_not_released_again(
     shared_place: str, tamper: Callable[[Forger], None], reopened: bool
 ) -> None:
-    with closed_in_the_end(HumanReviewQueue(shared_place)) as queue:
+    with contextlib.ExitStack() as queues:
+        queue = queues.enter_context(closed_in_the_end(HumanReviewQueue(shared_place)))
         put_in(queue)
         case = released(queue)
         approved(queue)
-        tamper(Forger(queue, case))
-        if not reopened:
-            refuse_to_release(queue, case.case_id)
-    if reopened:
-        with closed_in_the_end(HumanReviewQueue(shared_place)) as queue:
-            refuse_to_release(queue, case.case_id)
-
-
-def refuse_to_release(queue: HumanReviewQueue, case_id: str) -> None:
-    with pytest.raises((TrailBroken, AlreadyReleased)):
-        queue.release(case_id, reviewer_id="eve", release_id="two")
+        forger = Forger(queue, case)
+        tamper(forger)
+        releases = len(forger.rows("case.released"))
+        if reopened:
+            queues.close()
+            queue = forger.queue = queues.enter_context(closed_in_the_end(HumanReviewQueue(shared_place)))
+        with pytest.raises((TrailBroken, AlreadyReleased)):
+            queue.release(case.case_id, reviewer_id="eve", release_id="two")
+        assert len(forger.rows("case.released")) == releases
 
 
 def allow(forger: Forger) -> None:

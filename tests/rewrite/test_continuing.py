@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import aclosing, closing
 from typing import Any
@@ -161,11 +160,10 @@ def test_bytes_may_be_cut_anywhere(upstream: Upstream, size: int, line_end: byte
     assert list(openai(upstream)(PREFIX)) == said
 
 
+@pytest.mark.timeout(60)  # the endpoint writes on after ten minutes
 def test_tokens_come_while_the_answer_is_still_being_written(upstream: Upstream, read: Read) -> None:
-    upstream.stream(chunk(" The"), chunk(" fee"), DONE, wait=60)
-    began = time.monotonic()
+    upstream.stream(chunk(" The"), chunk(" fee"), DONE, wait=600)
     assert read(openai(upstream), PREFIX, 1) == [" The"]
-    assert time.monotonic() - began < 30, "it did not wait for the end"
 
 
 def test_who_stops_reading_leaves_the_endpoint(upstream: Upstream, read: Read) -> None:
@@ -287,14 +285,13 @@ def drip_comments(handler: Handler, upstream: Upstream) -> None:
         handler.wfile.write(b": hm\n\n")
 
 
+@pytest.mark.timeout(60)  # it hangs for ever, where the limit is not kept
 @pytest.mark.parametrize("way", [never, drip_headers, drip_comments])
 def test_a_slow_endpoint_raises(upstream: Upstream, read: Read, way: Any) -> None:
     upstream.reply = lambda handler: way(handler, upstream)
-    began = time.monotonic()
     with pytest.raises(EndpointError) as raised:
         read(openai(upstream, timeout=0.5, total_timeout=0.5), PREFIX)
     assert raised.value.problem == "timeout"
-    assert time.monotonic() - began < 10, "a hang must not hang"
 
 
 # --- settings -----------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import httpx2
+from upstreams import wait_until
 
 from director_ai.serve.running import Running, listen
 from director_ai.serve.server import Server
@@ -158,14 +158,6 @@ def served(server: Server) -> Iterator[Served]:
         thread.join(20)
         bound.close()
         assert not thread.is_alive(), "the server did not end"
-
-
-def wait_until(holds: Any, seconds: float = 15.0) -> None:
-    """Wait for something; the limit is against hanging alone."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 CHAT = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "What is the refund window?"}]}

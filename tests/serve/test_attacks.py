@@ -12,18 +12,15 @@ from typing import Any
 import httpx2
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from described import SCHEMA, ask_as_described
+from hypothesis import HealthCheck, Phase, seed, settings
 from servers import CHAT, KINDS, Served, served, server_of, settings_of, wait_until
 from upstreams import Case, FakeUpstream
 from upstreams import running as run_app
 
-from director_ai.serve.app import create_app
 from director_ai.serve.server import Server
 from director_ai.serve.tenancy import Source
 from director_ai.serve.upstream import KEPT_REQUEST, HttpUpstream
-
-with server_of() as _described:
-    SCHEMA = schemathesis.openapi.from_dict(create_app(_described).openapi())
 
 
 class Trap(ThreadingHTTPServer):
@@ -222,6 +219,7 @@ OPEN = {"/healthz", "/readyz"}
 
 
 @SCHEMA.parametrize()
+@seed(0)
 @settings(max_examples=3, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 def test_whoever_has_no_key_for_it_learns_and_changes_nothing(
     case: schemathesis.Case, running: Served, secrets: Mapping[str, str]
@@ -244,13 +242,14 @@ def state_of(running: Served) -> tuple[object, ...]:
 
 @pytest.mark.soak
 @SCHEMA.parametrize()
-@settings(max_examples=300, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=300, deadline=None, derandomize=False, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 def test_every_answer_is_one_that_was_described_in_a_long_run(
     case: schemathesis.Case, running: Served, secrets: Mapping[str, str]
 ) -> None:
-    if case.method == "DELETE" and case.path.startswith("/admin/keys"):
-        case.path_parameters = {"prefix": "dai_aaaaaaaa"}  # or it would revoke its own key
-    case.call_and_validate(base_url=running.url, headers={"x-api-key": secrets["another"]})
+    status = ask_as_described(case, running, {"x-api-key": secrets["another"]})
+    assert status < 500
 
 
 def test_after_all_that_the_server_answers_as_before(behind: Behind, running: Served) -> None:

@@ -43,8 +43,9 @@ def test_a_client_that_leaves_closes_the_upstream(path: str, stream: bool, proxi
     client = stalled_client(proxied.url, path, asked(model, stream=stream))
     wait_until(lambda: proxied.upstream.connected == 1)
     client.close()
-    wait_until(lambda: proxied.upstream.connected == 0)
     wait_until(lambda: len(proxied.streams) == 0)
+    wait_until(lambda: proxied.upstream.connected == 0)
+    assert (proxied.upstream.connected, len(proxied.streams)) == (0, 0)
 
 
 @by_path

@@ -6,13 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from described import SCHEMA, ask_as_described
+from hypothesis import HealthCheck, Phase, seed, settings
 from servers import Served, served, server_of
-
-from director_ai.serve.app import create_app
-
-with server_of() as _described:
-    SCHEMA = schemathesis.openapi.from_dict(create_app(_described).openapi())
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +24,8 @@ def secret(running: Served) -> str:
 
 
 @SCHEMA.parametrize()
+@seed(0)  # the same requests on every machine: schemathesis does not see the derandomize of the profile
 @settings(max_examples=8, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 def test_every_answer_is_one_that_was_described(case: schemathesis.Case, running: Served, secret: str) -> None:
-    if case.method == "DELETE" and case.path.startswith("/admin/keys"):
-        case.path_parameters = {"prefix": "dai_aaaaaaaa"}  # or it would revoke its own key
-    case.call_and_validate(base_url=running.url, headers={"Authorization": f"Bearer {secret}"})
+    status = ask_as_described(case, running, {"Authorization": f"Bearer {secret}"})
+    assert status < 500

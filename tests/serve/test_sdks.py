@@ -396,7 +396,7 @@ def test_the_message_helper_gets_the_same(
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+@pytest.mark.parametrize("status", [400, 404, 429, 500, 503])
 def test_a_refusal_of_the_upstream_keeps_its_status(
     status: int, stream: bool, made_clients: Callable[[str], Clients], proxied: Proxied
 ) -> None:
@@ -414,6 +414,23 @@ def test_a_refusal_of_the_upstream_keeps_its_status(
     assert said.value.status_code == status
     assert said.value.body["error"]["message"] == "try later"
     assert "90 days" not in str(said.value)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_client_does_not_take_a_refusal_of_the_servers_key_for_one_of_its_own(
+    status: int, stream: bool, made_clients: Callable[[str], Clients], proxied: Proxied
+) -> None:
+    clients, model = made_clients("repair"), proxied.script(Case(status=status))
+    for ask in (chat, respond):
+        with pytest.raises(openai.InternalServerError, match="server's key") as told:
+            ask(clients, False, model=model, stream=stream)
+        assert (told.value.status_code, told.value.code) == (502, "upstream_refused_the_key")
+        assert told.value.response.headers["x-should-retry"] == "false", "asking again would not help"
+        assert "try later" not in str(told.value)
+    with pytest.raises(anthropic.InternalServerError, match="server's key") as said:
+        message(clients, False, model=model, stream=stream)
+    assert said.value.status_code == 502
 
 
 @pytest.mark.parametrize("fails", ["error", "drop"])

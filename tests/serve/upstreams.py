@@ -400,8 +400,8 @@ def running(app: Any) -> Iterator[str]:
         thread.join(10)
 
 
-def wait_until(happened: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Wait for something; the limit is against hanging only."""
+def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something; the limit is against hanging alone."""
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it never happened"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import unicodedata
 
 import pytest
@@ -56,12 +55,11 @@ def test_a_banned_word_among_others_goes(words: list[str], around: str, fold: bo
         assert any(edit.start <= len(around) + 1 < edit.end for edit in check.find(text))
 
 
-def test_thousands_of_words_and_words_within_words_cost_no_more() -> None:
+@pytest.mark.timeout(60)  # a second; minutes, where the words are tried one after the other
+def test_thousands_of_words_and_words_within_words_do_not_hang() -> None:
     check = BannedWords([*(f"w{n}ord" for n in range(5_000)), *("a" * n for n in range(1, 300))], whole_words=False)
-    text = "a" * 299 + " w4999ord " + "nothing of that kind " * 5_000
-    start = time.perf_counter()
-    assert len(list(check.find(text))) >= 2
-    assert time.perf_counter() - start < 2
+    text = "a" * 299 + " w4999ord " + "w4999orx " * 2_000_000
+    assert [(edit.start, edit.end) for edit in check.find(text)] == [(0, 299), (300, 308)]
 
 
 def test_the_frontier_is_the_longest_phrase() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import time
 
 import pytest
 from hypothesis import given
@@ -150,10 +149,10 @@ def test_options_switch_parts_off() -> None:
             Disguise(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.timeout(60)  # a second at most, where the work is proportional
 @pytest.mark.parametrize(
     "unit", ["\u200d", "\u0301", "аa", "aB1", "%41", "\x1b]", "\r", "x" * 119 + " ", "x" * 33 + "\n"], ids=ascii
 )
-def test_time_is_linear(unit: str) -> None:
-    start = time.perf_counter()
-    list(Disguise().find((unit * 100_000)[:100_000]))
-    assert time.perf_counter() - start < 2
+def test_a_hostile_text_of_a_million_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 1_000_000)[:1_000_000]
+    assert all(0 <= edit.start <= edit.end <= len(text) for edit in Disguise().find(text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -179,12 +178,12 @@ def test_a_pattern_that_can_backtrack_asks_for_re2(pattern: str) -> None:
         Pattern(pattern)
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("pattern", BACKTRACKING)
 def test_re2_reads_what_can_backtrack(pattern: str) -> None:
     pytest.importorskip("re2")
-    started = time.process_time()
-    Pattern(pattern, longest=64).find("a" * 20_000)
-    assert time.process_time() - started < 2
+    text = "a" * 200_000
+    assert all(0 <= edit.start < edit.end <= len(text) for edit in Pattern(pattern, longest=64).find(text))
 
 
 @pytest.mark.usefixtures("no_re2")
@@ -208,6 +207,7 @@ def test_letters_beyond_ascii_in_any_case_need_re2() -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.timeout(60)  # an engine that backtracks takes minutes
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -223,10 +223,8 @@ def test_letters_beyond_ascii_in_any_case_need_re2() -> None:
     ],
 )
 def test_common_patterns_need_no_extra(pattern: str) -> None:
-    for text in ("a" * 20_000, "1 " * 10_000, "a@" * 10_000, "a," * 10_000, "é" * 20_000):
-        started = time.process_time()
-        Pattern(pattern).find(text)
-        assert time.process_time() - started < 2  # a second engine that backtracks takes minutes
+    for text in ("a" * 200_000, "1 " * 100_000, "a@" * 100_000, "a," * 100_000, "é" * 200_000):
+        assert all(0 <= edit.start < edit.end <= len(text) for edit in Pattern(pattern).find(text))
 
 
 # Laws.
@@ -256,16 +254,15 @@ def test_short_texts_are_read_as_by_python(pattern: str, text: str) -> None:
         assert spans(check, text) == expected
 
 
+@pytest.mark.timeout(60)
 @given(PATTERNS, st.sampled_from(["c", "x", ""]))
-def test_no_accepted_pattern_is_slow(pattern: str, end: str) -> None:
+def test_no_accepted_pattern_hangs(pattern: str, end: str) -> None:
     try:
         check = Pattern(pattern + end, longest=32)
     except (ConfigError, MissingExtra):
         return
-    for text in ("a" * 1_000, "ab" * 500, "a" * 500 + "b" * 500):
-        started = time.process_time()
-        check.find(text)
-        assert time.process_time() - started < 0.5
+    for text in ("a" * 4_000, "ab" * 2_000, "a" * 2_000 + "b" * 2_000):
+        assert all(0 <= start < end <= len(text) for start, end in spans(check, text))
 
 
 @given(st.text(alphabet="ab é😀", max_size=200), st.integers(1, 12))

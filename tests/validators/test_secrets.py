@@ -1,7 +1,5 @@
 """Secrets: what is found, what is left alone, and that windows and hostile texts change nothing."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,25 +185,17 @@ def test_a_window_decides_its_middle_as_the_whole_text_does(pieces: list[str], d
     assert {place for place in whole if low <= place < high} == {place for place in part if low <= place < high}
 
 
+@pytest.mark.timeout(60)  # a second at most, where the work is proportional
 @pytest.mark.parametrize(
     "unit",
     ["password", "password:", "eyJaaaaaaaaaa.", "a://b:", "-----BEGIN PRIVATE KEY-----", "sk-a", "secret=", "SG."],
 )
-def test_a_hostile_text_costs_twice_as_much_when_twice_as_long(unit: str) -> None:
-    def cost(size: int) -> float:
-        text = (unit * size)[:size]
-        times = []
-        for _ in range(3):
-            begun = time.process_time()
-            CHECK.find(text)
-            times.append(time.process_time() - begun)
-        return min(times)
-
-    assert cost(80_000) < 3.2 * cost(40_000) + 0.02
+def test_a_hostile_text_of_a_million_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 1_000_000)[:1_000_000]
+    assert all(0 <= edit.start <= edit.end <= len(text) for edit in CHECK.find(text))
 
 
-def test_a_long_value_full_of_telling_words_costs_little() -> None:
-    text = f"secret={'token.' * 20_000}-1a"
-    begun = time.process_time()
-    CHECK.find(text)
-    assert time.process_time() - begun < 2
+@pytest.mark.timeout(60)  # a tenth of a second, where each word is looked at once
+def test_a_long_value_full_of_telling_words_does_not_hang() -> None:
+    text = f"secret={'token.' * 100_000}-1a"
+    assert all(0 <= edit.start <= edit.end <= len(text) for edit in CHECK.find(text))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -27,6 +28,8 @@ from director_ai.errors import DirectorError
 
 __all__ = ["app", "main"]
 
+NARROW: Final = 80
+"""Columns below which a table of options would cut their names."""
 app = typer.Typer(
     help="Guard a language model's stream: judge what it says, repair or halt what is wrong, say why.",
     no_args_is_help=True,
@@ -68,6 +71,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a bar or a dash that the terminal cannot show is no reason to fail
+    app.rich_markup_mode = None if shutil.get_terminal_size().columns < NARROW else "rich"
     try:
         app()
     except DirectorError as error:

@@ -45,12 +45,13 @@ Key = Annotated[
     typer.Option(
         "--key",
         envvar="DIRECTOR_AI_SIGNING_KEY",
-        help="The trail's key, or its public half; by default beside the checkpoints.",
+        help="The trail's key, or its public half.",
+        show_default="beside the checkpoints",
     ),
 ]
 
 
-@audit_app.command("verify")
+@audit_app.command("verify", epilog="For example: `director-ai audit verify --db reviews.db`")
 def verify_trail(
     file: Annotated[str, typer.Option("--file", help="Check an export instead; - is the standard input.")] = "",
     db: Db = DEFAULT_DB,
@@ -90,7 +91,7 @@ def _verified_file(file: str, key: str) -> Verification:
         return verify_export(ExportFile(stream), key_at(key), progress=told)
 
 
-@audit_app.command("show")
+@audit_app.command("show", epilog="For example: `director-ai audit show case-1a2b3c4d`")
 def show_trail(
     subject: Annotated[
         str | None,
@@ -103,7 +104,9 @@ def show_trail(
     kind: Annotated[str | None, typer.Option("--kind", help="Only rows of this kind.")] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, max=10**6, help=f"The newest so many; by default {MOST_ROWS}, with --json all."),
+        typer.Option(
+            "--limit", min=1, max=10**6, help="The newest so many.", show_default=f"{MOST_ROWS}, with --json all"
+        ),
     ] = None,
     db: Db = DEFAULT_DB,
     tenant: Tenant = None,
@@ -134,7 +137,7 @@ def show_trail(
         raise typer.Exit(BROKEN)
 
 
-@audit_app.command("export")
+@audit_app.command("export", epilog="For example: `director-ai audit export trail.jsonl --tenant acme`")
 def export_trail(
     file: Annotated[str, typer.Argument(help="Where to; - is the standard output.")] = "-",
     db: Db = DEFAULT_DB,
@@ -164,7 +167,7 @@ def export_trail(
         say(f"{counted(moved.rows, 'row')} and {counted(moved.checkpoints, 'checkpoint')} in {file}")
 
 
-@audit_app.command("import")
+@audit_app.command("import", epilog="For example: `director-ai audit import trail.jsonl --db archive.db`")
 def import_trail(
     file: Annotated[str, typer.Argument(help="An export; - reads the standard input.", show_default=False)],
     create: Annotated[bool, typer.Option("--create", help="Make the database where there is none.")] = False,
@@ -191,14 +194,12 @@ def import_trail(
         say(f"{counted(moved.rows, 'row')} and {counted(moved.checkpoints, 'checkpoint')} added")
 
 
-@audit_app.command("retain")
+@audit_app.command("retain", epilog="For example: `director-ai audit retain --before 2026-01-01 --tenant acme`")
 def retain_rows(
-    before: Annotated[
-        datetime, typer.Option("--before", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="A day or a moment, in UTC.")
-    ],
+    before: Annotated[str, typer.Option("--before", help="A day or a moment, in UTC.", metavar="DATE")],
     tenant: Annotated[str, typer.Option("--tenant", help="Whose rows; without it, those that belong to none.")] = "",
     by: Annotated[
-        str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who lets them go; by default the login name.")
+        str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who lets them go.", show_default="the login name")
     ] = "",
     db: Db = DEFAULT_DB,
     checkpoints: Checkpoints = "",
@@ -207,14 +208,24 @@ def retain_rows(
 ) -> None:
     """Let go of what a tenant's older rows say; that they were there stays provable."""
     _check_tenant(tenant)
+    moment = _moment(before)
     with opened_trail(db, checkpoints, key) as trail, rows_bar("letting go") as told:
-        count = trail.retain(before.replace(tzinfo=UTC), tenant, by=by or login_name(), progress=told)
+        count = trail.retain(moment, tenant, by=by or login_name(), progress=told)
     if as_json:
         write_json([{"rows": count}])
     else:
         say(f"the text of {counted(count, 'row')} was let go" if count else "there are no older rows with a text")
     if not count:
         raise typer.Exit(BROKEN)
+
+
+def _moment(text: str) -> datetime:
+    """Return the time that somebody wrote, in UTC where no zone stands behind it."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ConfigError("--before must be a day such as 2026-01-31, or a moment such as 2026-01-31T12:00") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _check_tenant(tenant: str | None) -> None:

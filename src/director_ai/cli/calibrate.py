@@ -75,18 +75,19 @@ def calibrate(  # noqa: PLR0913, PLR0917 - the options of a command
         str | None,
         typer.Option(
             "--facts", "--store",
-            help="What answers are judged by: a file, or a postgresql:// URL; by default $DIRECTOR_AI_STORE, or "
-            f"{DEFAULT_STORE} here.",
+            help="What answers are judged by: a file, or a postgresql:// URL.",
+            show_default=f"$DIRECTOR_AI_STORE, or {DEFAULT_STORE} here",
         ),
     ] = None,
     tenant: Tenant = "",
     policy: Annotated[
         str | None,
-        typer.Option(help="A claim without evidence is unsupported (closed, the default) or kept (open)."),
+        typer.Option(help="A claim without evidence is unsupported (closed) or kept (open).", show_default="closed"),
     ] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="Judge by words and typed values alone.")] = False,
     words: Annotated[
-        bool | None, typer.Option("--words/--no-words", help="Find facts by words alone; by default with --no-model.")
+        bool | None,
+        typer.Option("--words/--no-words", help="Find facts by words alone.", show_default="with --no-model"),
     ] = None,
     save: Annotated[str | None, typer.Option("--save", help="Write the threshold and its bound to this file.")] = None,
     as_json: AsJson = False,
@@ -96,6 +97,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - the options of a command
     A line of FILE is {"prompt": …, "response": …, "label": "right"} or {"score": 0.87, "label": "wrong"}.
 
     Exit status: 0 done, 1 too few right answers for a threshold, 2 bad input.
+
+    For example: director-ai calibrate labelled.jsonl --false-halts 0.02 --save threshold.json
     """
     from director_ai.core.scoring.conformal import check_rate, fit_threshold  # noqa: PLC0415 - keeps `--help` quick
 

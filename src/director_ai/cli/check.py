@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from director_ai.cli.facts_show import console, say, shown, table, write_json
+from director_ai.cli.facts_show import console, print_table, say, shown, table, write_json
 from director_ai.cli.facts_store import AsJson, Tenant, opened_text
 from director_ai.cli.guard_options import Config, Facts, Model, ProfileName, Prompt, Store, Wanted, opened_guard
 from director_ai.errors import ConfigError
@@ -111,7 +111,7 @@ def _show(verdicts: list[ClauseVerdict]) -> None:
         rows.add_row(said, _bar(each.support, style), _clause(each), shown(", ".join(_evidence_ids(each)[:1])))
     rows.columns[0].no_wrap = rows.columns[1].no_wrap = True
     rows.columns[2].ratio, rows.expand = 1, True
-    console().print(rows)
+    print_table(rows)
 
 
 def _bar(support: float | None, style: str) -> Text:

@@ -33,7 +33,10 @@ def demo(
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     model: Annotated[bool, typer.Option(help="Judge with the bundled model, or without one.")] = True,
 ) -> None:
-    """Repair an answer with three planted errors, live, and say what was changed and on what evidence."""
+    """Repair an answer with three planted errors, live, and say what was changed and on what evidence.
+
+    For example: director-ai demo --report report.html
+    """
     from rich.console import Console  # noqa: PLC0415 - keeps `--help` quick
 
     from director_ai.cli.report.live import LiveReport  # noqa: PLC0415

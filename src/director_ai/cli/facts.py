@@ -32,6 +32,7 @@ from director_ai.cli.facts_store import (
     opened_text,
 )
 from director_ai.cli.facts_transfer import export_command, import_command, ingest_command
+from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
     from director_ai.core.evidence import Fact
@@ -53,7 +54,7 @@ facts_app = typer.Typer(
 Key = Annotated[str, typer.Argument(help="The key of a fact.", show_default=False)]
 
 
-@facts_app.command("add")
+@facts_app.command("add", epilog="For example: `director-ai facts add refund 'Refunds are available within 30 days.'`")
 def add_fact(  # noqa: PLR0913, PLR0917 - the options of a command
     key: Key,
     text: Annotated[str, typer.Argument(help="What is so; - reads it from the standard input.", show_default=False)],
@@ -75,6 +76,8 @@ def add_fact(  # noqa: PLR0913, PLR0917 - the options of a command
     if text == "-":
         with opened_text("-") as stream:
             text = stream.read().strip()
+    if not text.strip():
+        raise ConfigError("there is no text to add; it is empty")
     entry = Entry(key=key, text=text, tenant_id=tenant, source=source, added_by=by or login_name())
     with opened_store(store, words=words, makes=True, dry_run=dry_run, key=key) as base:
         loaded = base.add_many([entry], replace=replace, dry_run=dry_run)
@@ -91,12 +94,13 @@ def add_fact(  # noqa: PLR0913, PLR0917 - the options of a command
             show_conflicts(base, tenant, found)
 
 
-@facts_app.command("list")
+@facts_app.command("list", epilog="For example: `director-ai facts list --tenant acme --limit 20`")
 def list_facts(
     store: Store = DEFAULT_STORE,
     tenant: Tenant = "",
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help=f"At most so many.  [default: {MOST_ROWS}, with --json all]")
+        int | None,
+        typer.Option("--limit", min=1, help="At most so many.", show_default=f"{MOST_ROWS}, with --json all"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -118,7 +122,7 @@ def list_facts(
         say(f"These are the first {len(rows)}; --limit shows more.", error=True)
 
 
-@facts_app.command("search")
+@facts_app.command("search", epilog="For example: `director-ai facts search 'How long do refunds take?' -k 3`")
 def search_facts(
     query: Annotated[str, typer.Argument(help="A claim or a question.", show_default=False)],
     prompt: Annotated[str, typer.Option("--prompt", help="What it answers: context for words like “it”.")] = "",
@@ -160,7 +164,7 @@ def _hit(fact: Fact, distance: float) -> dict[str, object]:
     return {"distance": distance, **record_of(fact)}
 
 
-@facts_app.command("remove")
+@facts_app.command("remove", epilog="For example: `director-ai facts remove refund`")
 def remove_fact(key: Key, store: Store = DEFAULT_STORE, tenant: Tenant = "", as_json: AsJson = False) -> None:
     """Remove one fact; its versions stay in the history."""
     with opened_store(store) as base:
@@ -173,7 +177,7 @@ def remove_fact(key: Key, store: Store = DEFAULT_STORE, tenant: Tenant = "", as_
         raise typer.Exit(NOTHING_FOUND)
 
 
-@facts_app.command("history")
+@facts_app.command("history", epilog="For example: `director-ai facts history refund`")
 def show_history(key: Key, store: Store = DEFAULT_STORE, tenant: Tenant = "", as_json: AsJson = False) -> None:
     """Show every version of a fact, the first one first."""
     from director_ai.knowledge.transfer import record_of  # noqa: PLC0415 - as above
@@ -193,7 +197,7 @@ def show_history(key: Key, store: Store = DEFAULT_STORE, tenant: Tenant = "", as
         raise typer.Exit(NOTHING_FOUND)
 
 
-@facts_app.command("conflicts")
+@facts_app.command("conflicts", epilog="For example: `director-ai facts conflicts --tenant acme`")
 def list_conflicts(
     store: Store = DEFAULT_STORE, tenant: Tenant = "", words: Words = False, as_json: AsJson = False
 ) -> None:
@@ -205,6 +209,8 @@ def list_conflicts(
             say("no contradictory facts")
 
 
-facts_app.command("ingest")(ingest_command)
-facts_app.command("import")(import_command)
-facts_app.command("export")(export_command)
+facts_app.command("ingest", epilog="For example: `director-ai facts ingest handbook/ terms.pdf --tenant acme`")(
+    ingest_command
+)
+facts_app.command("import", epilog="For example: `director-ai facts import facts.jsonl`")(import_command)
+facts_app.command("export", epilog="For example: `director-ai facts export facts.jsonl --tenant acme`")(export_command)

@@ -29,6 +29,7 @@ __all__ = [
     "counted",
     "facts_table",
     "hits_table",
+    "print_table",
     "progress_bar",
     "say",
     "show_conflicts",
@@ -40,6 +41,8 @@ __all__ = [
 MOST_KEYS = 8
 """Of each kind of change that a table names."""
 MOST_SKIPPED = 20
+ROOMY = 70
+"""Columns from which a table with many columns can be read."""
 FAR = 0.5
 """Distance from which a bar is no longer green."""
 
@@ -85,6 +88,28 @@ def table(*columns: str) -> Table:
     return empty
 
 
+def print_table(rows: Table) -> None:
+    """Print a table; where there is little room, each row as lines of its own, with the heads before the cells."""
+    to = console()
+    if to.width >= ROOMY or len(rows.columns) < 4:
+        to.print(rows)
+        return
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    for number, cells in enumerate(zip(*(column.cells for column in rows.columns), strict=True)):
+        record = Table.grid(padding=(0, 1, 0, 0))
+        record.add_column(no_wrap=True)
+        record.add_column(overflow="fold")
+        for column, cell in zip(rows.columns, cells, strict=True):
+            text = cell if isinstance(cell, Text) else Text(str(cell))
+            if text.plain.strip():
+                record.add_row(Text(str(column.header), "dim"), text)
+        if number:
+            to.print()
+        to.print(record)
+
+
 def facts_table(facts: Iterable[Fact], *, versions: bool = False) -> None:
     """Show facts, a line each; or the versions of one, in full."""
     rows = table(*(("version", "added", "by", "source", "text") if versions else ("key", "source", "text")))
@@ -99,7 +124,7 @@ def facts_table(facts: Iterable[Fact], *, versions: bool = False) -> None:
         key.max_width, source.max_width = console().width // 3, console().width // 4
         rows.expand, text.ratio = True, 1  # the text takes the rest, so that it never takes all
         text.no_wrap, text.overflow = True, "ellipsis"
-    console().print(rows)
+    print_table(rows)
 
 
 def hits_table(hits: Sequence[tuple[Fact, float]], tenant_id: str) -> None:
@@ -112,7 +137,7 @@ def hits_table(hits: Sequence[tuple[Fact, float]], tenant_id: str) -> None:
         whose = "" if fact.tenant_id == tenant_id else " (shared)"
         rows.add_row(bar, shown(fact.key + whose), shown(fact.source), shown(fact.text))
     rows.columns[0].no_wrap = True
-    console().print(rows)
+    print_table(rows)
 
 
 def changes(loaded: Loaded, *, dry_run: bool) -> dict[str, Any]:

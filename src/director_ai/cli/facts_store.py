@@ -45,7 +45,9 @@ Words = Annotated[bool, typer.Option("--words", help="Go by words alone, without
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Let a known key take another fact, as its next version.")]
 Conflicts = Annotated[bool, typer.Option(help="Look for facts that contradict the new ones.")]
-By = Annotated[str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who adds them.  [default: the login name]")]
+By = Annotated[
+    str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who adds them.", show_default="the login name")
+]
 
 _URLS = ("postgresql://", "postgres://")
 

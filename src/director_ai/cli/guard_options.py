@@ -35,11 +35,12 @@ Store = Annotated[
     str,
     typer.Option(
         "--store",
-        help=f"The knowledge base: a file, or a postgresql:// URL; by default {DEFAULT_STORE}, if it is there.",
+        help="The knowledge base: a file, or a postgresql:// URL.",
+        show_default=f"{DEFAULT_STORE}, if it is there",
     ),
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="general (by default), medical, finance, legal or creative.")
+    str, typer.Option("--profile", help="general, medical, finance, legal or creative.", show_default="general")
 ]
 Prompt = Annotated[str, typer.Option("--prompt", help="What was asked: context in which the answer is judged.")]
 Model = Annotated[bool, typer.Option(help="Judge with the bundled model, or by words and values alone.")]
@@ -100,6 +101,8 @@ def _place(store: str) -> str:
 
 def _load(guard: ProductionGuard, name: str) -> None:
     """Load the facts of a file: a JSON object, or what `facts ingest` reads."""
+    if Path(name).is_dir():
+        raise ConfigError(f"{name!r} is a folder; name its files, or put them into a store with `facts ingest`")
     if Path(name).suffix.lower() != ".json":
         with progress_bar("reading facts", None) as told:
             guard.ingest(name, replace=True, progress=lambda facts: told(0, facts))

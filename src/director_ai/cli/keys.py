@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from director_ai.cli.facts_show import say, write_json
+from director_ai.cli.facts_show import print_table, say, shown, table, write_json
 from director_ai.cli.facts_store import login_name
-from director_ai.cli.terminal import for_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +37,11 @@ Db = Annotated[
     typer.Option(
         "--db",
         envvar="DIRECTOR_AI_SERVER_DATABASE",
-        help="The server's database, instead of the one in its settings.  [default: director.db]",
+        help="The server's database, instead of the one in its settings.",
+        show_default="director.db",
     ),
 ]
-By = Annotated[str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who does it.  [default: the login name]")]
+By = Annotated[str, typer.Option("--by", envvar="DIRECTOR_AI_USER", help="Who does it.", show_default="the login name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, and nothing else.")]
 Prefix = Annotated[str, typer.Argument(help="The visible part of a key, such as dai_1a2b3c4d.", show_default=False)]
 
@@ -68,6 +68,7 @@ def create(  # noqa: PLR0913, PLR0917 - the options of a command
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, this once."""
+    _check_rights(tenant, scope)  # before a database is made
     with opened_keys(config, db) as keys:
         issued = keys.create(
             tenant,
@@ -157,6 +158,18 @@ def _who(by: str) -> str:
         return ""
 
 
+def _check_rights(tenant: str, scopes: list[str]) -> None:
+    """Refuse what no key can be for."""
+    from director_ai.core.identifiers import check_identifier  # noqa: PLC0415 - as above
+    from director_ai.errors import UnknownOption  # noqa: PLC0415 - as above
+    from director_ai.serve.callers import SCOPES  # noqa: PLC0415 - as above
+
+    check_identifier("--tenant", tenant)
+    for each in scopes:
+        if each not in SCOPES:
+            raise UnknownOption("scope", each, SCOPES)
+
+
 def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
     if as_json:
         write_json([issued.key.to_dict() | {"secret": issued.secret}])
@@ -167,24 +180,21 @@ def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
 
 
 def _print_table(found: list[ApiKey]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - as above
-    from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("key", "tenant", "scopes", "created", "ends", "state", "label"):
-        table.add_column(name, overflow="fold", no_wrap=name == "key")
+    rows = table("key", "tenant", "scopes", "created", "ends", "state", "label")
+    rows.columns[0].no_wrap = True
     for key in found:
         told = key.to_dict()
         over = Text("revoked" if key.revoked_at else "ended", "red")
         state = Text("valid", "green") if key.is_valid(time.time()) else over
-        table.add_row(
+        rows.add_row(
             key.prefix,
             key.tenant_id or "-",
             " ".join(key.scopes),
             str(told["created_at"])[:10],
             str(told["expires_at"] or "never")[:10],
             state,
-            Text(for_terminal(key.label)),
+            shown(key.label),
         )
-    Console(highlight=False).print(table)
+    print_table(rows)

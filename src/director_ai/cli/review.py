@@ -60,7 +60,8 @@ def list_cases(  # noqa: PLR0913, PLR0917 - the options of a command
         str, typer.Option("--state", help="open, approved, rejected, retry_requested, expired or released.")
     ] = "",
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help=f"At most so many; by default {MOST_ROWS}, with --json all.")
+        int | None,
+        typer.Option("--limit", min=1, help="At most so many.", show_default=f"{MOST_ROWS}, with --json all"),
     ] = None,
     after: Annotated[str, typer.Option("--after", help="Only cases that came in after this one.")] = "",
     texts: Texts = False,
@@ -205,7 +206,8 @@ def release(
         str,
         typer.Option(
             "--release-id",
-            help="Names this release, so that it can be asked for again; by default made from the case's id.",
+            help="Names this release, so that it can be asked for again.",
+            show_default="made from the case's id",
         ),
     ] = "",
     reviewer: Reviewer = "",

@@ -27,9 +27,7 @@ __all__ = ["claim", "unclaim"]
 
 def claim(
     case: Case,
-    lease: Annotated[
-        float | None, typer.Option("--lease", help="For so many seconds; by default 900.", show_default=False)
-    ] = None,
+    lease: Annotated[float | None, typer.Option("--lease", help="For so many seconds.", show_default="900")] = None,
     reviewer: Reviewer = "",
     db: Db = DEFAULT_DB,
     tenant: Tenant = None,

@@ -50,19 +50,22 @@ Tenant = Annotated[
     str | None, typer.Option("--tenant", help="Only this tenant's; '' stands for what belongs to none.", metavar="ID")
 ]
 Checkpoints = Annotated[
-    str, typer.Option("--checkpoints", help="The trail's signed checkpoints; by default beside the database.")
+    str, typer.Option("--checkpoints", help="The trail's signed checkpoints.", show_default="beside the database")
 ]
 Key = Annotated[
     str,
     typer.Option(
-        "--key", envvar="DIRECTOR_AI_SIGNING_KEY", help="The trail's private key; by default beside the checkpoints."
+        "--key",
+        envvar="DIRECTOR_AI_SIGNING_KEY",
+        help="The trail's private key.",
+        show_default="beside the checkpoints",
     ),
 ]
 Case = Annotated[
     str, typer.Argument(help="The id of a case, or `case-` and at least 8 more characters of it.", show_default=False)
 ]
 Reviewer = Annotated[
-    str, typer.Option("--reviewer", envvar="DIRECTOR_AI_USER", help="Who decides; by default the login name.")
+    str, typer.Option("--reviewer", envvar="DIRECTOR_AI_USER", help="Who decides.", show_default="the login name")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, and nothing else.")]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from director_ai.cli.facts_show import console, counted, shown, table
+from director_ai.cli.facts_show import console, counted, print_table, shown, table
 from director_ai.cli.terminal import for_terminal
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def cases_table(cases: Sequence[ReviewCase]) -> None:
         column.no_wrap = True
     rows.expand, reason.ratio = True, 1
     reason.no_wrap, reason.overflow = True, "ellipsis"
-    console().print(rows)
+    print_table(rows)
 
 
 def shortest(ids: Sequence[str]) -> int:
@@ -232,7 +232,7 @@ def _show_guard(decision: dict[str, Any] | None) -> None:
         refs = ", ".join(signal["evidence_refs"])
         words = (signal["verifier"], signal["modality"], signal["verdict"], f"{signal['score']:.2f}", interval)
         rows.add_row(*map(shown, (*words, refs, signal["failure_mode"])))
-    console().print(rows)
+    print_table(rows)
 
 
 def _show_decisions(decisions: Sequence[ReviewDecision]) -> None:
@@ -261,7 +261,7 @@ def _show_times(rows: Table, place: int) -> None:
     """Show a table behind an empty line, the times in it in one piece."""
     rows.columns[place].no_wrap = True
     console().print()
-    console().print(rows)
+    print_table(rows)
 
 
 def _styled(word: str, styles: dict[str, str]) -> Text:

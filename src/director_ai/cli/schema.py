@@ -10,7 +10,10 @@ __all__ = ["schema"]
 
 
 def schema() -> None:
-    """Print the JSON Schema of a SafetyEvent."""
+    """Print the JSON Schema of a SafetyEvent.
+
+    For example: director-ai schema > safety-event.json
+    """
     from director_ai.core.safety_event import safety_event_schema  # noqa: PLC0415 - keeps `--help` quick
 
     typer.echo(json.dumps(safety_event_schema(), indent=2))

@@ -31,7 +31,7 @@ from director_ai.core.repair.streams import AsyncRepairStream, Listeners, Repair
 from director_ai.errors import ConfigError, UnknownOption
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Mapping
+    from collections.abc import AsyncIterable, Mapping, Sequence
 
     from director_ai.core.checks.runner import Continuation, Conversation
     from director_ai.core.clause_source import ClauseSource
@@ -67,6 +67,8 @@ class Request(TypedDict, total=False):
     """Told what became of each clause as it is released."""
     record: Callable[[SafetyEvent], Any] | None
     """Keeps each event before what it is about is shown, such as `AuditTrail.record`; if it fails, the stream ends."""
+    noted: Sequence[SafetyEvent]
+    """Events of others about this stream; the result tells them too."""
 
 
 class StreamingRepairer:
@@ -230,9 +232,10 @@ class StreamingRepairer:
         if shape not in get_args(Shape):
             raise UnknownOption("shape", shape, get_args(Shape))
         tools = Tools(judge=self._judge, retrieves="retrieve" in self._functions, rewrites="rewrite" in self._functions)
+        slow = [kind for kind in SLOW & self._functions.keys() if not self._functions[kind].is_quick]
         return Following(
             follow=lambda context, shown: RepairFollower(_SOURCES[shape](), tools, record, context, shown),
-            slow=SLOW & self._functions.keys() if self._read_ahead else frozenset(),
+            slow=frozenset(slow if self._read_ahead else ()),
             read_ahead=self._read_ahead,
             continuation=self._continuation,
             reads_all=shape == "json",
@@ -262,7 +265,7 @@ def _check_listener(name: str, listener: object) -> None:
 
 
 def _listeners(request: Request) -> Listeners:
-    return Listeners(request.get("on_action"), request.get("record"))
+    return Listeners(request.get("on_action"), request.get("record"), request.get("noted", ()))
 
 
 def _checked_placeholder(placeholder: object) -> str:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
-    from director_ai.core.repair.streams import AsyncRepairStream
     from director_ai.guard import ProductionGuard
+    from director_ai.serve.calls import GuardedStream
     from director_ai.serve.sse import ServerSentEvent
     from director_ai.serve.wire.items import Channel, Say, Wire
 
@@ -121,7 +121,7 @@ class Call:
                     self._response_id = self._response_id or _id_of(event)
                     yield event
 
-    def _stream(self, first: Say, tokens: AsyncIterator[str]) -> AsyncRepairStream:
+    def _stream(self, first: Say, tokens: AsyncIterator[str]) -> GuardedStream:
         with answering(model=self._model, response_id=self._response_id):
             return self._guarding.stream(first, tokens)
 

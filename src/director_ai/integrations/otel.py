@@ -16,7 +16,17 @@ from director_ai.record.tracing import current_answer
 
 try:
     from opentelemetry._logs import SeverityNumber, get_logger
-    from opentelemetry.trace import SpanKind, Status, StatusCode, get_tracer, set_span_in_context, use_span
+    from opentelemetry.trace import (
+        INVALID_SPAN,
+        SpanKind,
+        Status,
+        StatusCode,
+        get_current_span,
+        get_tracer,
+        set_span_in_context,
+        use_span,
+    )
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
     raise MissingExtra("OpenTelemetry", extra="otel") from None
 
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opentelemetry._logs import LoggerProvider
+    from opentelemetry.context import Context
     from opentelemetry.trace import Span, TracerProvider
 
     from director_ai.core.repair.record import RepairResult
@@ -139,7 +150,9 @@ class Telemetry:
         }
         attributes = {name: value for name, value in known.items() if value}
         name = f"{OPERATION} {answer.model}".strip()
-        span = self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
+        span = self._tracer.start_span(
+            name, context=_parent(answer.traceparent), kind=SpanKind.INTERNAL, attributes=attributes
+        )
         return _Begun(span, answer.response_id)
 
     @contextlib.contextmanager
@@ -202,6 +215,13 @@ class Telemetry:
             attributes=attributes,
             context=set_span_in_context(begun.span),
         )
+
+
+def _parent(traceparent: str) -> Context | None:
+    """Return where a span belongs: under the one at hand, or else under the one that the request names."""
+    if not traceparent or get_current_span() is not INVALID_SPAN:
+        return None
+    return TraceContextTextMapPropagator().extract({"traceparent": traceparent})
 
 
 def _fail(span: Span, error: BaseException) -> None:

@@ -44,6 +44,8 @@ _log = logging.getLogger(__name__)
 class PostgresTables:
     """A database that many threads, processes and machines read and write."""
 
+    is_local = False
+
     def __init__(self, url: str, encoder: str) -> None:
         self._encoder = encoder
         self._inherited: list[Pool] = []

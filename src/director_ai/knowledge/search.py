@@ -174,6 +174,7 @@ class _Asked:
         self._tables, self._at, self._scopes = words.tables, words.at, words.scopes
         self._vector: Vectors | None = None
         self._near: dict[Place, float] = {}
+        self._terms = frozenset(terms)
         self._worth = words.worth(terms)
         self._total = math.fsum(self._worth.values())
         self.rankings: list[tuple[list[Place], float]] = [(words.ranking(terms), WORDS_WEIGHT * self._weight)]
@@ -204,7 +205,7 @@ class _Asked:
 
     def relevance(self, held: frozenset[str], cosine: float | None) -> float:
         """Return from 0 to 1 how much a fact has to do with the question, by its words and its meaning."""
-        by_words = math.fsum(worth for term, worth in self._worth.items() if term in held)
+        by_words = math.fsum(map(self._worth.__getitem__, self._terms & held))
         by_words = by_words / self._total if self._total else 0.0
         if cosine is None:
             return by_words

@@ -61,6 +61,8 @@ WAIT_SECONDS = 30.0
 class SqliteTables:
     """One file that many threads and processes read and write."""
 
+    is_local = True
+
     def __init__(self, path: str, encoder: str) -> None:
         self._path = path
         self._encoder = encoder

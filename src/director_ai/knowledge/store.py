@@ -44,6 +44,11 @@ class KnowledgeView:
         """The number of the last change that is seen here."""
         return self._search.tables.revision() if self._revision is None else self._revision
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether a search only computes: no model is asked, and no database elsewhere."""
+        return self._search.embedder is None and self._search.tables.is_local
+
     def retrieve_context(self, query: str, top_k: int = 3, tenant_id: str = "") -> str:
         """Return the relevant facts as lines of text, the most relevant first; empty when nothing is relevant."""
         return "\n".join(chunk.text for chunk in self.retrieve_context_with_chunks(query, top_k, tenant_id))

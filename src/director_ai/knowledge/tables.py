@@ -99,6 +99,9 @@ class StoredFact(NamedTuple):
 class FactTables(Protocol):
     """The database behind a store. Every method names its tenant, and reads or writes that tenant's rows alone."""
 
+    is_local: bool
+    """Whether an answer comes from this process, without a network in between."""
+
     def close(self) -> None: ...
 
     def revision(self) -> int:

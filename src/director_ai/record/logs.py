@@ -23,12 +23,20 @@ class JsonFormatter(logging.Formatter):
 
     Our messages never hold text. One of another library may have been put together from anything: its template is
     kept, where it has one, and what was put into that is not. Of an error, its kind alone is kept.
+
+    With `names_process` each row says which process wrote it.
     """
+
+    def __init__(self, *, names_process: bool = False) -> None:
+        super().__init__()
+        self._names_process = names_process
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         made: dict[str, Any] = {"time": at, "level": record.levelname.lower(), "logger": record.name}
+        if self._names_process:
+            made["process"] = record.process
         message = _message_of(record)
         made |= {"message": message} if message else {"at": f"{record.module}:{record.lineno}"}
         made |= _access_of(record) | _ids_of(record)
@@ -66,10 +74,12 @@ def _ids_of(record: logging.LogRecord) -> dict[str, Any]:
     }
 
 
-def log_as_json(stream: TextIO | None = None, level: int = logging.INFO) -> logging.Handler:
+def log_as_json(
+    stream: TextIO | None = None, level: int = logging.INFO, *, names_process: bool = False
+) -> logging.Handler:
     """Send every log of this process to a stream, by default the standard error, as JSON; return what does it."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(JsonFormatter(names_process=names_process))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

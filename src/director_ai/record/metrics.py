@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
+import shutil
+import tempfile
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import REGISTRY, Counter, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, values
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+    from collections.abc import Iterator
 
     from director_ai.core.repair.record import ClauseAction
 
-__all__ = ["RepairMetrics", "shared_metrics"]
+__all__ = [
+    "RepairMetrics",
+    "counted_together",
+    "forget_together",
+    "joint_registry",
+    "leave_place",
+    "shared_metrics",
+    "take_place",
+]
 
+FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable by which the exporter's library finds the files of processes that count together."""
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -47,6 +62,48 @@ class RepairMetrics:
         self._scoring.observe(action.scoring_seconds)
         if action.held_seconds is not None:
             self._held.observe(action.held_seconds)
+
+
+@contextlib.contextmanager
+def counted_together() -> Iterator[str]:
+    """Have the processes that are started meanwhile count together, in a folder that goes at the end."""
+    before = os.environ.get(FOLDER)
+    with tempfile.TemporaryDirectory(prefix="director-ai-") as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield folder
+        finally:
+            os.environ.pop(FOLDER)
+            if before is not None:
+                os.environ[FOLDER] = before
+
+
+def forget_together() -> None:
+    """Remove the folder in place of who made it and is gone."""
+    shutil.rmtree(os.environ.get(FOLDER, ""), ignore_errors=True)
+
+
+def take_place(place: int) -> None:
+    """Count what happens in this process at a place of its own among those that count together.
+
+    Whoever takes the place of a process that died goes on where that one stood: nothing that was counted is lost, and
+    there are never more files than places.
+    """
+    values.ValueClass = values.MultiProcessValue(lambda: place)  # type: ignore[no-untyped-call]
+
+
+def leave_place(place: int, folder: str) -> None:
+    """Forget what was so only as long as the process at a place lived."""
+    mark_process_dead(place, folder)  # type: ignore[no-untyped-call]
+
+
+def joint_registry() -> CollectorRegistry | None:
+    """Return the sums of all processes that count together; None where this one counts alone."""
+    if not getattr(values.ValueClass, "_multiprocess", False):
+        return None
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return registry
 
 
 @functools.cache

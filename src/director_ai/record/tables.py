@@ -14,13 +14,14 @@ __all__ = [
     "DECISION",
     "HEAD_REVISION",
     "METADATA",
+    "SESSION",
     "SWITCH",
     "VERSION_TABLE",
 ]
 
 METADATA: Final = MetaData()
 VERSION_TABLE: Final = "director_version"
-HEAD_REVISION: Final = "0002"
+HEAD_REVISION: Final = "0003"
 """The newest of the migrations."""
 
 
@@ -123,6 +124,22 @@ API_KEY: Final = Table(
     _moment("revoked_at", empty=True),
     Index("director_api_key_tenant", "tenant", "created_at", "prefix"),
 )
+
+SESSION: Final = Table(
+    "director_session",
+    METADATA,
+    Column("digest", Text, primary_key=True),
+    _text("caller"),
+    _text("tenant"),
+    _text("scopes"),
+    Column("shows_evidence", Integer, nullable=False),
+    Column("shows_reasoning", Integer, nullable=False),
+    _moment("began_at"),
+    _moment("seen_at"),
+    _moment("ends_at", empty=True),
+    Index("director_session_seen", "seen_at"),
+)
+"""Who is signed in on the page, by the hash of what a cookie holds."""
 
 SWITCH: Final = Table("director_switch", METADATA, Column("tenant", Text, primary_key=True), _moment("at"))
 """Tenants whose answers are switched off; `*` is everybody."""

@@ -21,6 +21,8 @@ class Answering:
     response_id: str = ""
     request_id: str = ""
     tenant_id: str = ""
+    traceparent: str = ""
+    """Of the request, as W3C Trace Context has it; what is none is passed over."""
 
 
 _UNKNOWN: Final = Answering()
@@ -33,10 +35,13 @@ def current_answer() -> Answering:
 
 
 @contextlib.contextmanager
-def answering(*, model: str = "", response_id: str = "", request_id: str = "", tenant_id: str = "") -> Iterator[None]:
+def answering(
+    *, model: str = "", response_id: str = "", request_id: str = "", tenant_id: str = "", traceparent: str = ""
+) -> Iterator[None]:
     """Say which answer is at hand; what is left empty stays as it was."""
     given = {"model": model, "response_id": response_id, "request_id": request_id, "tenant_id": tenant_id}
-    before = _CURRENT.set(replace(_CURRENT.get(), **{name: value for name, value in given.items() if value}))
+    known = given | {"traceparent": traceparent}
+    before = _CURRENT.set(replace(_CURRENT.get(), **{name: value for name, value in known.items() if value}))
     try:
         yield
     finally:

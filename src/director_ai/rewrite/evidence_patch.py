@@ -48,6 +48,8 @@ class EvidencePatch:
 
     def __init__(self, *, most: int = 4) -> None:
         self._most = check_count("most", most, 1, _MOST_WEIGHED)
+        self.is_quick = type(self) is EvidencePatch
+        """It only computes; what a subclass does is not known."""
 
     def __call__(self, clause: str, evidence: Sequence[str]) -> list[str]:
         """Return rewrites of the clause, the best first; none where the evidence offers nothing for it."""

@@ -63,6 +63,10 @@ class Authentication:
         """Whether the key or token of a caller holds."""
         return caller.caller_id in await self.valid_among([caller])
 
+    def ends_at(self, caller: Caller) -> float | None:
+        """Return when the token of a caller ends that came here with one; None for a key."""
+        return self._until.get(caller.caller_id)
+
     async def valid_among(self, callers: Iterable[Caller]) -> set[str]:
         """Return the ids of those whose key or token holds now, as the database has it."""
         now, ids = self._clock(), {caller.caller_id for caller in callers}

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Feed", "Outbox"]
 
-MOST_WAITING: Final = 16 * 1024
+MOST_WAITING: Final = 8 * 1024
 """Characters of one channel that were read and not judged yet; beyond that the upstream waits."""
 MOST_UNSENT: Final = 128 * 1024
 """Bytes that the client has not taken yet; beyond that everything waits."""
 
 
 class Feed:
-    """The text of one channel on its way to the guard: an asynchronous iterator that is fed from outside."""
+    """The text of one channel on its way to the guard: an asynchronous iterator that is fed from outside.
 
-    def __init__(self) -> None:
-        self._tokens: deque[str] = deque()
+    Args:
+        lagged: Told how many seconds text waited, whenever some is taken.
+    """
+
+    def __init__(self, lagged: Callable[[float], None] | None = None) -> None:
+        self._tokens: list[str] = []
         self._size = 0
+        self._since = 0.0
+        """When the first of the text that waits came."""
+        self._lagged = lagged
         self._ended = False
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
@@ -28,6 +39,8 @@ class Feed:
         """Add text; wait while too much of it is not judged yet."""
         if self._ended:
             return
+        if not self._tokens:
+            self._since = time.monotonic()
         self._tokens.append(text)
         self._size += len(text)
         self._changed.set()
@@ -50,10 +63,14 @@ class Feed:
                 raise StopAsyncIteration
             self._changed.clear()
             await self._changed.wait()
-        token = self._tokens.popleft()
-        self._size -= len(token)
+        # All at once: how text is cut changes nothing, and who is behind catches up.
+        text = "".join(self._tokens)
+        self._tokens.clear()
+        self._size = 0
         self._taken.set()
-        return token
+        if self._lagged is not None:
+            self._lagged(time.monotonic() - self._since)
+        return text
 
 
 class Outbox:

@@ -48,3 +48,7 @@ class Authenticator(Protocol):
     async def still_valid(self, caller: Caller) -> bool:
         """Whether the key of a stream that is open was not revoked since."""
         ...
+
+    def ends_at(self, caller: Caller) -> float | None:
+        """Return when the token of a caller ends that came here with one; None for a key."""
+        ...

@@ -13,14 +13,15 @@ from director_ai.core.identifiers import is_ref
 from director_ai.core.runtime.correction import CorrectionLoop
 from director_ai.core.scoring.consensus import CrossVerifierConsensus
 from director_ai.errors import ConfigError, DirectorError, PayloadError, Refused
-from director_ai.serve.guarding import Guarding
+from director_ai.serve.guarding import Guarding, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from director_ai.core.repair.record import ClauseAction, RepairResult
-    from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece
+    from director_ai.core.repair.streams import RepairPiece
     from director_ai.review.queue import HumanReviewQueue
+    from director_ai.serve.calls import GuardedStream
     from director_ai.serve.wire.items import Outcome, Say
 
 __all__ = ["CaseWork", "WatchedGuarding"]
@@ -180,7 +181,7 @@ class WatchedGuarding(Guarding):
     review_halts: bool = True
     review_redactions: bool = False
 
-    def stream(self, first: Say, tokens: AsyncIterator[str]) -> Any:
+    def stream(self, first: Say, tokens: Tokens) -> Any:
         """Return the guarded stream of a channel; where it ends, a case may begin."""
         heard: list[str] = []
         made = Guarding.stream(self, first, _heard(tokens, heard))  # `super()` does not know a class with slots
@@ -199,9 +200,9 @@ class WatchedGuarding(Guarding):
             self.work.take(Said(text=text, result=result, guarding=self, shape=shape))
 
 
-async def _heard(tokens: AsyncIterator[str], heard: list[str]) -> AsyncGenerator[str]:
+async def _heard(tokens: Tokens, heard: list[str]) -> AsyncGenerator[str]:
     size = 0
-    async for token in tokens:
+    async for token in tokens:  # type: ignore[union-attr]
         if size < MOST_SAID:
             heard.append(token)
             size += len(token)
@@ -211,7 +212,7 @@ async def _heard(tokens: AsyncIterator[str], heard: list[str]) -> AsyncGenerator
 class _WatchedStream:
     """A guarded stream; at its end somebody is told what came of it."""
 
-    def __init__(self, stream: AsyncRepairStream, at_end: Any) -> None:
+    def __init__(self, stream: GuardedStream, at_end: Any) -> None:
         self._stream, self._at_end = stream, at_end
         self._told = False
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field
 
 from director_ai.serve.callers import Scope  # noqa: TC001 - fastapi reads it when it runs
@@ -63,15 +64,16 @@ class Switch(_Body):
 
 
 class Switched(BaseModel):
-    """What is switched off now, and how many streams of this process that ended."""
+    """What is switched off now, and how many answers of this process that ended."""
 
     killed: list[str]
     ended: int = 0
 
 
 class Streams(BaseModel):
-    """How many streams of this process are open."""
+    """How many streams of this process are open; `/metrics` counts those of all workers."""
 
+    process: int
     open: int
     by_tenant: dict[str, int]
     killed: list[str]
@@ -132,8 +134,8 @@ def metrics_router(server: Server) -> APIRouter:
 
     @router.get("/metrics", response_class=Response)
     def metrics() -> Response:
-        """Return the figures of this process for Prometheus."""
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        """Return the figures for Prometheus: of this process, or of all workers together."""
+        return Response(server.figures.text(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 
@@ -151,7 +153,7 @@ def admin_router(server: Server) -> APIRouter:
         if caller.tenant_id:
             counted = {tenant: count for tenant, count in counted.items() if tenant == caller.tenant_id}
         killed = [each for each in server.streams.killed() if caller.tenant_id in {"", each} or each == EVERYBODY]
-        return Streams(open=sum(counted.values()), by_tenant=counted, killed=killed)
+        return Streams(process=os.getpid(), open=sum(counted.values()), by_tenant=counted, killed=killed)
 
     return router
 
@@ -162,14 +164,14 @@ def _add_switches(router: APIRouter, server: Server) -> None:
 
     @router.post("/kill")
     async def kill(switch: Switch, caller: CallerOf) -> Switched:
-        """End the open streams of a tenant, or with `*` of all, and let no new ones begin."""
+        """End the answers of a tenant that are in work, or with `*` of all, and let no new ones begin."""
         tenant = check_target(may_act_on(caller, switch.tenant_id))
         ended = await server.kill(tenant, by=caller.caller_id)
         return Switched(killed=killed(caller.tenant_id), ended=ended)
 
     @router.delete("/kill")
     async def revive(caller: CallerOf, tenant_id: TargetQuery = None) -> Switched:
-        """Let streams begin again."""
+        """Let answers begin again."""
         tenant = check_target(may_act_on(caller, tenant_id))
         await server.revive(tenant, by=caller.caller_id)
         return Switched(killed=killed(caller.tenant_id))
@@ -204,7 +206,7 @@ def _add_keys(router: APIRouter, server: Server) -> None:
 
     @router.delete("/keys/{prefix}")
     def revoke_key(prefix: str, caller: CallerOf) -> Key:
-        """Revoke a key: within five seconds its open streams end, too."""
+        """Revoke a key: within five seconds its answers that are in work end, too."""
         return Key(**server.keys.revoke(prefix, tenant_id=caller.tenant_id or None, by=caller.caller_id).to_dict())
 
 

@@ -25,7 +25,7 @@ def demo_server(
     """Return a server in memory in front of a script that gets some of the bank's facts wrong."""
     settings = ServerSettings.load(
         {
-            "server": {"database": ":memory:", "review_redactions": True, "grace": 1.0},
+            "server": {"database": ":memory:", "review_redactions": True, "optimistic": True, "grace": 1.0},
             "guard": {"profile": PROFILE, "use_nli": model, "search": "meaning" if model else "words"},
         },
         env={},

@@ -24,6 +24,7 @@ from director_ai.serve.bodies import BodyTooLarge, BodyTooSlow
 from director_ai.serve.callers import NotAuthenticated
 from director_ai.serve.exchange import UpstreamBroke
 from director_ai.serve.keys import UnknownKey
+from director_ai.serve.open_streams import AnswerEnded
 from director_ai.serve.proxy import Overloaded
 from director_ai.serve.tenancy import NoUpstream
 from director_ai.serve.upstream import UpstreamUnreachable
@@ -53,6 +54,7 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (MissingExtra, 501, "not_installed"),
 )
 _NAMES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 503: "overloaded_error"}
+_WHEN: Final = {"kill_switch": {"retry-after": "60"}, "shutdown": {"retry-after": "5"}}
 _FRAME: Final = {400: "invalid_request_error", 404: "not_found_error", 405: "invalid_request_error"}
 
 
@@ -78,6 +80,9 @@ def _status_of(error: Exception) -> tuple[int, str, dict[str, str]]:
         return error.status, _NAMES[error.status], headers
     if isinstance(error, Overloaded):
         return error.status, _NAMES[error.status], {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+    if isinstance(error, AnswerEnded):
+        status = 403 if error.reason == "key_revoked" else 503
+        return status, _NAMES[status], _WHEN.get(error.reason, {})
     if isinstance(error, UpstreamUnreachable):
         return (504 if error.timed_out else 502), "upstream_error", {}
     if isinstance(error, HTTPException):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
+import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.errors import DirectorError
@@ -15,10 +17,12 @@ from director_ai.serve.wire.items import End, Finish, Pass, Say
 from director_ai.serve.wire.reading import UpstreamSaid
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
     from director_ai.core.repair.record import RepairResult
-    from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece
+    from director_ai.core.repair.streams import RepairPiece
+    from director_ai.serve.calls import GuardedStream
+    from director_ai.serve.optimism import Optimism
     from director_ai.serve.sse import ServerSentEvent
     from director_ai.serve.wire.items import Channel, Item, Wire
 
@@ -48,21 +52,28 @@ class Exchange:
         guard: (channel's first text, its tokens) -> a guarded stream of them.
         describe: What a client may learn of a piece: action, place, evidence ids; None for nothing.
         describe_halt: What a client may learn of a halt.
+        optimism: Shows text before it is judged, and says what becomes of it; None where nothing is shown so.
+        at_end: Called at the end of an exchange that did so, however it ended.
+        lagged: Told how long text waited for the guard.
         keep_alive: Seconds without anything to send, after which a comment is sent.
     """
 
     def __init__(
         self,
         wire: Wire,
-        guard: Callable[[Say, Feed], AsyncRepairStream],
+        guard: Callable[[Say, Feed], GuardedStream],
         *,
         describe: Callable[[RepairPiece], Mapping[str, Any] | None],
         describe_halt: Callable[[RepairResult | None, str], Mapping[str, Any]],
+        optimism: Optimism | None = None,
+        at_end: Callable[[Optimism], Awaitable[None]] | None = None,
+        lagged: Callable[[float], None] | None = None,
         keep_alive: float = KEEP_ALIVE_SECONDS,
     ) -> None:
         self._wire, self._guard = wire, guard
+        self._optimism, self._at_end = optimism, at_end
         self._describe, self._describe_halt = describe, describe_halt
-        self._keep_alive = keep_alive
+        self._keep_alive, self._lagged = keep_alive, lagged
         self._out = Outbox()
         self._feeds: dict[Channel, Feed] = {}
         self._judging: dict[Channel, asyncio.Task[None]] = {}
@@ -101,11 +112,12 @@ class Exchange:
         """Read the upstream to an end, of whatever kind, and write that; nothing is left running behind it."""
         try:
             broken = await self._outcome(events)
-            self._out.put_last(self._written_end(broken))
+            self._out.put_last(self._retracted() + self._written_end(broken))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client must not wait for ever
             _log.error("an exchange ended in %s", type(error).__name__)
         finally:
             await self._leave(self._judging.values())
+            await self._told_end()
             self._out.close()
 
     async def _outcome(self, events: AsyncGenerator[ServerSentEvent]) -> Exception | None:
@@ -143,8 +155,17 @@ class Exchange:
             _log.error("the guard of an exchange failed with %s", type(self._failed).__name__)
             return wire.write_error("guard_error", "the guard failed; what was not judged is not shown")
         if self._reason:
-            return wire.write_halt(None, self._describe_halt(None, self._reason)) + wire.write_end(None)
+            return wire.write_halt(None, self._told_halt(None, self._reason)) + wire.write_end(None)
         return b"" if broken is None else wire.write_error("upstream_error", str(broken))
+
+    def _retracted(self) -> bytes:
+        """Take back what was shown and will not be judged any more."""
+        return b"" if self._optimism is None else self._optimism.retract()
+
+    async def _told_end(self) -> None:
+        """Tell who wants to know; it may not hold up the end."""
+        if self._optimism is not None and self._at_end is not None:
+            await asyncio.wait([asyncio.ensure_future(self._at_end(self._optimism))], timeout=CLOSING_SECONDS)
 
     async def _leave(self, tasks: Iterable[asyncio.Task[None]]) -> None:
         """End tasks; one that does not end in time is left behind, and can show nothing any more."""
@@ -188,8 +209,10 @@ class Exchange:
         if feed is None:
             if len(self._feeds) >= MOST_CHANNELS:
                 raise UpstreamBroke(f"the upstream has more than {MOST_CHANNELS} texts open at once")
-            feed = self._feeds[item.channel] = Feed()
+            feed = self._feeds[item.channel] = Feed(self._lagged)
             self._judging[item.channel] = asyncio.create_task(self._judge(item, feed))
+        if self._optimism is not None and self._optimism.takes(item) and not self._is_closed(item.channel):
+            await self._out.put(self._optimism.show(item))
         await feed.put(item.text)
 
     async def _finish(self, channels: tuple[Channel, ...]) -> None:
@@ -219,13 +242,34 @@ class Exchange:
             async for piece in stream:
                 if self._is_closed(name):
                     return
-                if piece.text:
-                    await self._out.put(self._wire.write_text(name, piece, self._describe(piece)))
+                if data := self._written(first, piece):
+                    await self._out.put(data)
         result = stream.result
-        if result.halted and not self._is_closed(name):
-            await self._out.put(self._wire.write_halt(name, self._describe_halt(result, result.halt_reason)))
-            if self._wire.is_over:
+        if not self._is_closed(name) and (data := self._settled(name, result)):
+            await self._out.put(data)
+            if result.halted and self._wire.is_over:
                 self._interrupt()
+
+    def _written(self, first: Say, piece: RepairPiece) -> bytes:
+        """Return what a client gets of what the guard let go."""
+        if self._optimism is not None and self._optimism.takes(first):
+            return self._optimism.settle(first.channel, piece, self._describe(piece))
+        return self._wire.write_text(first.channel, piece, self._describe(piece)) if piece.text else b""
+
+    def _settled(self, name: Channel, result: RepairResult) -> bytes:
+        """Return what a client gets where a guarded stream ends: nothing where all of it was let go."""
+        taken = b""
+        if self._optimism is not None:
+            ends = functools.partial(self._wire.shares_end if result.halted else operator.eq, name)
+            taken = self._optimism.retract(ends)
+        if not result.halted:
+            return taken
+        return taken + self._wire.write_halt(name, self._told_halt(result, result.halt_reason))
+
+    def _told_halt(self, result: RepairResult | None, reason: str) -> Mapping[str, Any]:
+        """Return what a client may learn of a halt; where text was shown before it was judged, that, too."""
+        told = self._describe_halt(result, reason)
+        return told if self._optimism is None else {**told, "shown_before_judged": True}
 
     def _is_closed(self, channel: Channel) -> bool:
         """Whether nothing of a channel may be shown any more, because of itself or of all."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import asyncio
+import functools
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from director_ai.core.identifiers import ref_of
+from director_ai.core.safety_event import SafetyEvent
+from director_ai.serve.calls import REFUSED, UNREADABLE, GuardedCall, action_of
+from director_ai.serve.optimism import Optimism
 from director_ai.serve.wire.items import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 
     from director_ai.core.repair.record import ClauseAction, RepairResult
-    from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece
+    from director_ai.core.repair.streams import RepairPiece
     from director_ai.core.streaming_repair import Shape
     from director_ai.guard import ProductionGuard
-    from director_ai.serve.wire.items import Say
+    from director_ai.serve.calls import GuardedStream
+    from director_ai.serve.wire.items import Say, Wire
 
 __all__ = ["Guarding"]
+
+Tokens: TypeAlias = "AsyncIterable[str] | Iterable[str]"
+
+HOOK: Final = "serve.optimism"
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +43,39 @@ class Guarding:
     mode: str = "repair"
     shows_evidence: bool = False
     """Whether the key of the client allows the text of evidence."""
+    allows_optimism: bool = False
+    """Whether text may be shown before it is judged, where a client asks for it."""
+    record: Callable[[SafetyEvent], Any] | None = None
+    """Keeps that this was done, before it is."""
+    lagged: Callable[[float], None] | None = None
+    """Told how long text waited for the guard."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """Who is speaking to whom, as the client says: `passport`, `sender` and `receiver`, for hooks."""
 
-    def stream(self, first: Say, tokens: AsyncIterator[str]) -> AsyncRepairStream:
+    def stream(self, first: Say, tokens: Tokens) -> GuardedStream:
         """Return the guarded stream of a channel."""
-        return self.guard.astream(self.prompt, tokens, **self._options(first.shape))
+        made = self.guard.astream(self.prompt, tokens, **self._about(), shape=first.shape, mode=self.mode)  # type: ignore[arg-type]
+        if first.tool is None or not self.guard.examines_actions:
+            return made
+        return GuardedCall(made, functools.partial(self._refusal, first.tool, first.shape))
 
     async def whole(self, say: Say) -> Outcome:
         """Return what came of a text that is there as a whole."""
-        async with self.guard.astream(self.prompt, [say.text], **self._options(say.shape)) as stream:
+        async with Guarding.stream(self, say, [say.text]) as stream:
             async for _ in stream:
                 pass
         return Outcome(text=stream.result.repaired_text, result=stream.result)
 
-    def _options(self, shape: Shape) -> dict[str, Any]:
-        return {"tenant_id": self.tenant_id, "request_id": self.request_id, "shape": shape, "mode": self.mode}
+    def _refusal(self, tool: str, shape: Shape, text: str) -> str:
+        """Return why a call may not be made; empty where it may."""
+        action = action_of(tool, text, shape)
+        if action is None:
+            return UNREADABLE
+        allowed, _ = self.guard.check_action(action, prompt=self.prompt, **self._about())
+        return "" if allowed else REFUSED
+
+    def _about(self) -> dict[str, str]:
+        return {"tenant_id": self.tenant_id, "request_id": self.request_id, **self.agents}
 
     def describe(self, piece: RepairPiece) -> Mapping[str, Any] | None:
         """Return what was done to the clauses that a piece completes; None where nothing was."""
@@ -74,3 +105,38 @@ class Guarding:
             "evidence_ids": list(dict.fromkeys(ref_of(chunk.source, chunk.text) for chunk in chunks)),
             "request_id": self.request_id,
         }
+
+    # --- text that is shown before it is judged -----------------------------------------------------------------
+
+    async def begin_optimism(self, wire: Wire) -> Optimism:
+        """Return what shows the text of an exchange at once; it stands in the records before anything does."""
+        await self._keep("shown_before_judged", {})
+        if not self.guard.settings.metrics:
+            return Optimism(wire)
+        from director_ai.serve.optimism_figures import shared_figures  # noqa: PLC0415 - loads the exporter's library
+
+        figures = shared_figures()
+        figures.count_stream()
+        return Optimism(wire, told=figures.count)
+
+    async def end_optimism(self, optimism: Optimism) -> None:
+        """Keep what became of the text that was shown; the client has it already, so a failure is only logged."""
+        told = {name: str(optimism.tally[name]) for name in ("confirm", "replace", "retract", "characters")}
+        try:
+            await self._keep("shown_before_judged_ended", told)
+        except Exception as error:  # noqa: BLE001 - its message may hold what a log must not
+            _log.error("the corrections of an exchange could not be recorded (%s)", type(error).__name__)
+
+    async def _keep(self, reason: str, attributes: dict[str, str]) -> None:
+        if self.record is None:
+            return
+        event = SafetyEvent.from_policy_decision(
+            "warn" if attributes.get("characters", "0") != "0" else "allow",
+            hook_id=HOOK,
+            hook_scope="streaming",
+            halt_reason=reason,
+            request_id=self.request_id,
+            tenant_id=self.tenant_id,
+            attributes=attributes,
+        )
+        await asyncio.to_thread(self.record, event)

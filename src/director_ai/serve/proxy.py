@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from starlette.responses import JSONResponse, Response
 
 from director_ai.core.identifiers import check_identifier
-from director_ai.errors import ConfigError, DirectorError
+from director_ai.errors import ConfigError, DirectorError, PayloadError
+from director_ai.record.tracing import answering
 from director_ai.serve.bodies import parse_object, read_body
+from director_ai.serve.callers import NotAuthenticated
 from director_ai.serve.delivery import ClientLeft, Delivery, unless_left
 from director_ai.serve.exchange import Exchange, UpstreamBroke
 from director_ai.serve.refusals import refused_response
 from director_ai.serve.sse import SseReader
 from director_ai.serve.wire.chat import ChatWire
+from director_ai.serve.wire.envelope import as_identifier
 from director_ai.serve.wire.messages import MessagesWire
 from director_ai.serve.wire.responses import ResponsesWire
 
@@ -44,6 +48,12 @@ MOST_ANSWER: Final = 32 * 1024 * 1024
 """Bytes of an answer that is not streamed."""
 LEFT: Final = 499
 """What stands in the log where nobody was there to answer."""
+AGENTS: Final = ("passport", "sender", "receiver")
+"""Headers `x-director-…` that are for hooks."""
+MODE: Final = "x-director-mode"
+"""The header by which a client asks for a mode; the answer says what it got."""
+STRICT: Final = "strict"
+OPTIMISTIC: Final = "optimistic"
 STREAM_HEADERS: Final = {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",
@@ -92,23 +102,32 @@ class Proxy:
         wire = WIRES[request.url.path](asked, shows_reasoning=caller.shows_reasoning)
         request_id = _request_id(request)
         guarding = self._tenants.guarding(caller, wire.prompt, request_id)
+        guarding = dataclasses.replace(guarding, agents=_agents(request))
+        optimistic = _wants_optimism(request, guarding)
         upstream = self._tenants.upstream(caller, request.url.path)
         path = request.url.path.removeprefix("/v1")
-        try:
-            answer = await unless_left(request.receive, upstream.send("POST", path, dict(request.headers), body))
+        about = _about(request, asked, caller, request_id)
+
+        async def answered() -> Response:
+            answer = await upstream.send("POST", path, dict(request.headers), body)
             headers = answer.kept_headers() | {"x-director-request-id": request_id}
             if answer.status >= 300:
                 return await _refused(answer, headers, request.url.path)
             if not asked.get("stream"):
-                return await unless_left(request.receive, self._whole(answer, wire, guarding, headers))
-        except ClientLeft:
-            return Response(status_code=LEFT)
-        if "json" in answer.headers.get("content-type", ""):
-            await answer.close()
-            raise UpstreamBroke("the upstream's answer is no stream")
-        exchange = Exchange(wire, guarding.stream, describe=guarding.describe, describe_halt=guarding.describe_halt)
-        pieces = self._streamed(exchange, answer, caller)
-        return Delivery(exchange, pieces, headers | STREAM_HEADERS, close=answer.close)
+                return await self._whole(answer, wire, guarding, headers)
+            if "json" in answer.headers.get("content-type", ""):
+                await answer.close()
+                raise UpstreamBroke("the upstream's answer is no stream")
+            exchange = await _exchange(answer, wire, guarding, optimistic=optimistic)
+            pieces = self._streamed(exchange, answer, caller, about)
+            told = STREAM_HEADERS | ({MODE: OPTIMISTIC} if optimistic else {})
+            return Delivery(exchange, pieces, headers | told, close=answer.close)
+
+        with self._streams.waiting(caller) as waiting, answering(**about):
+            try:
+                return await unless_left(request.receive, waiting.unless_ended(answered()))
+            except ClientLeft:
+                return Response(status_code=LEFT)
 
     async def models(self, request: Request) -> Response:
         """Hand the upstream's list of models on."""
@@ -119,8 +138,11 @@ class Proxy:
             return await _refused(answer, answer.kept_headers(), request.url.path)
         return Response(await _all(answer), headers=answer.kept_headers(), media_type="application/json")
 
-    async def _streamed(self, exchange: Exchange, answer: Answer, caller: Caller) -> AsyncGenerator[bytes]:
-        with self._streams.entered(exchange, caller):
+    async def _streamed(
+        self, exchange: Exchange, answer: Answer, caller: Caller, about: Mapping[str, str]
+    ) -> AsyncGenerator[bytes]:
+        """Yield the bytes of a stream; one task iterates and closes it, so that it alone sees what it is about."""
+        with self._streams.entered(exchange, caller), answering(**about):
             async with contextlib.aclosing(exchange.run(_events(answer))) as data:
                 async for piece in data:
                     yield piece
@@ -144,6 +166,49 @@ class Proxy:
         if told or halts:
             shown["guard"] = {"actions": told} | (dict(halts[0]) if halts else {})
         return JSONResponse(shown, headers=dict(headers))
+
+
+def _agents(request: Request) -> dict[str, str]:
+    """Return who is speaking to whom, as the client says; hooks decide what that is worth."""
+    told = {name: request.headers.get(f"x-director-{name}", "") for name in AGENTS}
+    try:
+        for name in ("sender", "receiver"):
+            check_identifier(name, told[name])
+    except ConfigError as error:
+        raise PayloadError(f"a header x-director-sender or x-director-receiver is wrong: {error}") from None
+    return {name: value for name, value in told.items() if value}
+
+
+def _wants_optimism(request: Request, guarding: Guarding) -> bool:
+    """Whether text is to be shown before it is judged: the client must ask for it, and its tenant be allowed to."""
+    mode = request.headers.get(MODE, STRICT).strip().lower()
+    if mode not in {STRICT, OPTIMISTIC}:
+        raise PayloadError(f"the header {MODE} must be {STRICT!r} or {OPTIMISTIC!r}; without it, it is {STRICT!r}")
+    if mode == OPTIMISTIC and not guarding.allows_optimism:
+        raise NotAuthenticated(
+            f"optimistic mode is off for this tenant; leave out the header {MODE}, "
+            "or have an operator set `optimistic = true` for the tenant",
+            status=403,
+        )
+    return mode == OPTIMISTIC
+
+
+async def _exchange(answer: Answer, wire: Wire, guarding: Guarding, *, optimistic: bool) -> Exchange:
+    """Return the exchange of a stream; one whose mode cannot be recorded does not begin."""
+    try:
+        optimism = await guarding.begin_optimism(wire) if optimistic else None
+    except BaseException:
+        await answer.close()
+        raise
+    return Exchange(
+        wire,
+        guarding.stream,
+        describe=guarding.describe,
+        describe_halt=guarding.describe_halt,
+        optimism=optimism,
+        at_end=guarding.end_optimism,
+        lagged=guarding.lagged,
+    )
 
 
 async def _events(answer: Answer) -> AsyncGenerator[ServerSentEvent]:
@@ -177,6 +242,16 @@ async def _refused(answer: Answer, headers: Mapping[str, str], path: str) -> Res
     if answer.status < 400:
         raise UpstreamBroke("the upstream points to another place")
     return refused_response(answer.status, body, headers, is_anthropic=path == "/v1/messages")
+
+
+def _about(request: Request, asked: Mapping[str, Any], caller: Caller, request_id: str) -> dict[str, str]:
+    """Return what logs and spans may repeat of a request: ids, and no text."""
+    return {
+        "model": as_identifier(asked.get("model")),
+        "request_id": request_id,
+        "tenant_id": caller.tenant_id,
+        "traceparent": request.headers.get("traceparent", ""),
+    }
 
 
 def _request_id(request: Request) -> str:

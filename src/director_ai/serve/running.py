@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from director_ai.errors import ConfigError, MissingExtra
+from director_ai.errors import MissingExtra
 from director_ai.serve.app import create_app
+from director_ai.serve.listening import listen
 
 try:
     import uvicorn
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from director_ai.serve.server import Server
+    from director_ai.serve.turns import Turns
 
 __all__ = ["Running", "listen", "run"]
 
@@ -29,35 +32,23 @@ HEAD_SECONDS: Final = 30.0
 """In which the head of a request must have come: a connection that only trickles is closed."""
 TICKS: Final = 5
 """Between two looks at the connections; a tick is a tenth of a second."""
-SEND_BUFFER: Final = 64 * 1024
-"""Bytes that the system keeps for a client that does not read; left to itself it takes megabytes."""
 AFTER_GRACE: Final = 5
 """Seconds in which streams that were ended must be gone."""
+AFTER_OTHERS: Final = 0.005
+"""Seconds that another worker has to come first."""
+AFTER_ERROR: Final = 0.1
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that waits for connections, or say why there is none."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # accepted connections inherit it
-        bound.bind((host.strip("[]"), port))
-        bound.listen(2_048)
-    except OSError as error:
-        bound.close()
-        raise ConfigError(f"port {port} of {host} cannot be used ({error.strerror}); choose another") from None
-    return bound
+_log: Final = logging.getLogger(__name__)
 
 
 class Running(uvicorn.Server):
     """Stops accepting when it is told to end, gives open streams their grace, and ends what is left as halted."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, turns: Turns | None = None) -> None:
+        self.server, self._turns = server, turns
         self._idle: dict[Any, tuple[Any, float]] = {}
         """Connections between two requests: behind which one, and since when."""
+        self._accepting: list[asyncio.Task[None]] = []
         super().__init__(
             uvicorn.Config(
                 create_app(server),
@@ -71,6 +62,36 @@ class Running(uvicorn.Server):
                 lifespan="on",
                 ws="none",
             )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept: all that come, or as one of several workers, when it is its turn."""
+        await super().startup(sockets if self._turns is None else [])
+        if self._turns is not None:
+            self._accepting = [asyncio.create_task(self._take_turns(each, self._turns)) for each in sockets or ()]
+
+    async def _take_turns(self, bound: socket.socket, turns: Turns) -> None:
+        """Accept whoever comes, one by one; where there is no room, or less to do elsewhere, after the others."""
+        loop = asyncio.get_running_loop()
+        bound.setblocking(False)
+        while True:
+            turns.note(len(self.server_state.connections))
+            await _until_readable(bound)
+            if self.server.is_full or turns.is_anothers:
+                await asyncio.sleep(AFTER_OTHERS)
+            try:
+                connection, _ = bound.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                await loop.connect_accepted_socket(self._protocol, connection)
+            except BlockingIOError:  # another one did
+                continue
+            except OSError as error:  # whoever came has left, or too many files are open
+                _log.warning("a connection could not be accepted (%s)", error.strerror)
+                await asyncio.sleep(AFTER_ERROR)
+
+    def _protocol(self) -> Any:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn does it
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 
     @contextlib.contextmanager
@@ -88,6 +109,9 @@ class Running(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Look after the connections; whether it is time to end."""
+        if self._turns is not None:
+            self._turns.note(len(self.server_state.connections))
+            self.should_exit |= any(task.done() for task in self._accepting)  # another worker can do what this cannot
         if counter % TICKS == 0:
             self._close_silent(time.monotonic())
         return await super().on_tick(counter)
@@ -108,6 +132,11 @@ class Running(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let nobody in, wait for the open streams as long as the grace lasts, and end the rest."""
         self.server.refuse_new()
+        if self._turns is not None:
+            self._turns.leave()
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
         ending = asyncio.create_task(self._end_streams())
         try:
             await super().shutdown(sockets)
@@ -119,7 +148,17 @@ class Running(uvicorn.Server):
         self.server.close_streams()
 
 
-def run(server: Server, bound: socket.socket) -> None:
-    """Serve until a signal says to end."""
+def run(server: Server, bound: socket.socket, turns: Turns | None = None) -> None:
+    """Serve until a signal says to end; with turns, as one of several workers."""
     with bound, server:  # whoever is pressed to end at once closes the databases all the same
-        Running(server).run(sockets=[bound])
+        Running(server, turns).run(sockets=[bound])
+
+
+async def _until_readable(bound: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    came = asyncio.Event()
+    loop.add_reader(bound.fileno(), came.set)
+    try:
+        await came.wait()
+    finally:
+        loop.remove_reader(bound.fileno())

@@ -103,6 +103,8 @@ class TenantSettings:
     """Whether an answer that was halted is put before people."""
     review_redactions: bool = False
     """Whether one of which something was redacted is, too."""
+    optimistic: bool = False
+    """Whether clients may ask for text before it is judged; what is wrong in it is corrected behind it."""
 
     @classmethod
     def read(cls, where: str, table: object, usual: TenantSettings) -> TenantSettings:
@@ -119,7 +121,7 @@ class TenantSettings:
         kept = {name: getattr(usual, name) for name in own} | {name: given[name] for name in own if name in given}
         if kept["mode"] not in MODES:
             raise UnknownOption(f"mode of {where}", kept["mode"], MODES)
-        for name in ("review_halts", "review_redactions"):
+        for name in ("review_halts", "review_redactions", "optimistic"):
             if not isinstance(kept[name], bool):
                 raise ConfigError(f"{name} of {where} must be true or false")
         read_rate(f"rate of {where}", kept["rate"])

@@ -9,10 +9,12 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from director_ai.errors import ConfigError, DirectorError
+from director_ai.hooks.naming import hooks_named
 from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
 from director_ai.review.queue import HumanReviewQueue
 from director_ai.serve.authentication import Authentication
 from director_ai.serve.casework import CaseWork
+from director_ai.serve.figures import Figures
 from director_ai.serve.keys import KeyStore
 from director_ai.serve.open_streams import OpenStreams
 from director_ai.serve.proxy import Proxy
@@ -21,11 +23,12 @@ from director_ai.serve.tenancy import Guards, Source, TenantDirectory
 from director_ai.serve.upstream import HttpUpstream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from director_ai.hooks.protocol import Hook
     from director_ai.serve.callers import Caller
     from director_ai.serve.guarding import Guarding
     from director_ai.serve.oidc import OidcTokens
@@ -46,6 +49,7 @@ class Server:
     Args:
         settings: What is wanted.
         sources: Upstreams by name, instead of those that the settings name.
+        hooks: Examine what is said and done for all tenants, instead of those that the settings name.
         is_demo: Whether the key `demo` is taken, and the page opens without one; on this machine only.
         clock: Seconds since 1970.
     """
@@ -55,6 +59,7 @@ class Server:
         settings: ServerSettings,
         *,
         sources: Mapping[str, Source] | None = None,
+        hooks: Iterable[Hook] | None = None,
         is_demo: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -80,12 +85,14 @@ class Server:
                     "`director-ai keys create`, or bind it to 127.0.0.1"
                 )
             self.sources = dict(_sources(settings) if sources is None else sources)
-            self.guards = Guards(self.store, self.queue.trail)
+            made = hooks_named(settings.hooks) if hooks is None and settings.hooks else hooks or ()
+            self.guards = Guards(self.store, self.queue.trail, made)
             for each in (settings.usual, *settings.tenants.values()):
                 self.guards.get(each.guard)
             self._opened = opened.pop_all()
         self.authenticate = Authentication(self.keys, tokens=_tokens(settings), is_demo=is_demo, clock=clock)
         self.streams, self.switches = OpenStreams(), Switches(self.queue.trail)
+        self.figures = Figures(self.streams)
         self.work = CaseWork(self.queue)
         self.tenants = TenantDirectory(settings, self.guards, self.sources, self.work)
         self.proxy = Proxy(self.tenants, self.authenticate, self.streams)
@@ -108,6 +115,11 @@ class Server:
             return await self.proxy.handle(request)
         finally:
             self.tenants.entering -= 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another answer."""
+        return len(self.streams) + self.tenants.entering >= self.settings.most_streams
 
     # --- its life -----------------------------------------------------------------------------------------------
 

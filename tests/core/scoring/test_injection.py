@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import codecs
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import count_calls
 from director_ai.core.scoring.injection import InjectionDetector
 from director_ai.core.types import InjectionResult
 from director_ai.errors import ConfigError, UnknownOption
@@ -338,11 +338,11 @@ HOSTILE = {
 }
 
 
+@pytest.mark.timeout(60)  # a second at most, where the work is proportional
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_of_100_kb_does_not_hang(unit: str) -> None:
-    started = time.process_time()
-    InjectionDetector().detect(unit * (100_000 // len(unit)))
-    assert time.process_time() - started < 2.0
+def test_hostile_text_of_400_kb_does_not_hang(unit: str) -> None:
+    result = InjectionDetector().detect(unit * (400_000 // len(unit)))
+    assert 0.0 <= result.input_sanitizer_score <= 1.0
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\0", "\ud800", "\ufeff", "a" + "\u0301" * 10_000], ids=ascii)
@@ -520,11 +520,16 @@ def test_every_figure_is_real_for_any_text(text: str, intent: str, response: str
     assert all(0.0 <= figure <= 1.0 for figure in figures)
 
 
-def test_a_clause_said_ten_thousand_times_is_read_once() -> None:
-    started = time.process_time()
-    result = InjectionDetector().detect(intent=INTENT, response="I was hacked by pirates. " * 10_000)
-    assert result.injected_claims == 10_000
-    assert time.process_time() - started < 2.0
+def test_a_clause_said_a_thousand_times_is_read_once() -> None:
+    found: list[InjectionResult] = []
+
+    def work(response: str) -> int:
+        return count_calls(lambda: found.append(InjectionDetector().detect(intent=INTENT, response=response)))
+
+    same = work("I was hacked by pirates. " * 1_000)
+    different = work(" ".join(f"I was hacked by {number} pirates." for number in range(1_000)))
+    assert [result.injected_claims for result in found] == [1_000, 1_000]
+    assert same < different / 2
 
 
 # Asynchronous

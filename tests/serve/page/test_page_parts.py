@@ -1,4 +1,4 @@
-"""The parts of the page: marks for what is invisible, differences, figures, plots, sessions."""
+"""The parts of the page: evidence, recorded verdicts, figures, plots."""
 
 from __future__ import annotations
 
@@ -10,86 +10,34 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from director_ai.core.repair.record import ClauseAction
+from director_ai.core.showing.stretches import compare_texts
 from director_ai.errors import PayloadError
 from director_ai.record.metrics import RepairMetrics
 from director_ai.review.queue import HumanReviewQueue
 from director_ai.serve.callers import Caller
 from director_ai.serve.open_streams import OpenStreams
-from director_ai.serve.page.comparing import compare_texts, differing_values, mark_values
 from director_ai.serve.page.counting import count_states, failing_facts, waiting_cases
-from director_ai.serve.page.judging import recorded_clauses
-from director_ai.serve.page.marks import visible
+from director_ai.serve.page.dossier import differing_values
+from director_ai.serve.page.judging import JudgedClause, recorded_clauses
 from director_ai.serve.page.playground import parse_facts
 from director_ai.serve.page.plots import draw_bars, draw_lines, milliseconds
 from director_ai.serve.page.reach import chosen_tenant, own_tenant
 from director_ai.serve.page.samples import Samples, quantile
-from director_ai.serve.page.sessions import IDLE, LONGEST, Sessions
 from director_ai.serve.page.wording import age_of, counted, seconds, title_of
 
-ROSA = Caller(caller_id="rosa", tenant_id="acme", scopes=frozenset({"reviewer"}))
+# --- evidence -------------------------------------------------------------------------------------------------
 
 
-# --- marks ----------------------------------------------------------------------------------------------------
+def test_values_of_a_document_are_not_compared() -> None:
+    assert len(differing_values("Refunds are available within 90 days.", "Refunds are available within 30 days.")) == 1
+    assert differing_values("x" * 30_000, "Refunds are available within 30 days.") == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<b>&\"'", "&lt;b&gt;&amp;&quot;&#x27;"),
-        ("a\u202eb", "U+202E"),
-        ("a\u200bb", "U+200B"),
-        ("a\x1b[31mb", "U+001B"),
-        ("a\u00adb", "U+00AD"),
-        ("a\ufeffb", "U+FEFF"),
-        ("a\U000e0041b", "U+E0041"),
-    ],
-    ids=["markup", "bidi", "zero width", "escape", "soft hyphen", "byte order mark", "tag character"],
-)
-def test_what_nobody_sees_is_shown(text: str, shown: str) -> None:
-    assert shown in visible(text)
-
-
-def test_lines_and_pictures_stay_as_they_are() -> None:
-    assert visible("one\n\ttwo 👩\u200d💻 ❤\ufe0f") == "one\n\ttwo 👩\u200d💻 ❤\ufe0f"
-
-
-@given(st.text())
-def test_no_markup_comes_out_of_a_text(text: str) -> None:
-    shown = visible(text).replace('<span class="unseen" title="', "").replace("</span>", "").replace('">U+', "")
-    assert "<" not in shown
-    assert ">" not in shown
-
-
-# --- differences ----------------------------------------------------------------------------------------------
-
-
-@given(st.text(alphabet="ab1., \n"), st.text(alphabet="ab1., \n"))
-def test_two_texts_can_be_read_off_their_differences(old: str, new: str) -> None:
-    made = compare_texts(old, new)
-    assert "".join(text for kind, text in made if kind != "new") == old
-    assert "".join(text for kind, text in made if kind != "gone") == new
-
-
-def test_whole_values_and_names_differ_not_their_letters() -> None:
-    made = compare_texts("Martin Keller pays 3.1 % a year.", "Clara Voss pays 2.1 % a year.")
-    assert [(kind, text) for kind, text in made if kind != "same"] == [
-        ("gone", "Martin Keller"),
-        ("new", "Clara Voss"),
-        ("gone", "3.1"),
-        ("new", "2.1"),
-    ]
-
-
-def test_texts_of_a_million_characters_are_compared_as_wholes() -> None:
-    assert [kind for kind, _ in compare_texts("a " * 500_000, "b " * 500_000)] == ["gone", "new"]
-
-
-def test_the_differing_value_of_evidence_is_marked() -> None:
-    evidence = "Refunds are available within 30 days."
-    (found,) = differing_values("Refunds are available within 90 days.", evidence)
-    assert found.evidence is not None
-    assert ("value", found.evidence.text) in mark_values(evidence, [found.evidence])
-    assert differing_values("x" * 30_000, evidence) == ()
+def test_empty_lines_behind_a_clause_are_not_drawn() -> None:
+    clause = JudgedClause(stretches=compare_texts("It is 3.\n\n", "It is 2.\n\n"), kind="rewrite", outcome="rewritten")
+    assert [text for _, text in clause.shown] == ["It is ", "3", "2", "."]
+    assert clause.text == "It is 32.\n\n"
+    assert JudgedClause(stretches=(), kind="keep", outcome="kept").shown == ()
 
 
 # --- recorded verdicts ----------------------------------------------------------------------------------------
@@ -125,40 +73,6 @@ def test_recorded_verdicts_cover_the_text() -> None:
     assert [(clause.text, clause.kind) for clause in judged.clauses] == [("One.", "keep"), (" Two.", "unknown")]
     assert judged.clauses[0].evidence_ids == ("kb:1",)
     assert not judged.bad
-
-
-# --- sessions -------------------------------------------------------------------------------------------------
-
-
-def test_a_session_ends_when_idle_and_in_any_case_after_its_time() -> None:
-    now = 0.0
-    sessions = Sessions(clock=lambda: now)
-    idle, busy = sessions.open(ROSA), sessions.open(ROSA)
-    while now < LONGEST:
-        assert sessions.find(busy) == ROSA
-        now += IDLE * 0.9
-    assert sessions.find(idle) is None
-    assert sessions.find(busy) is None
-
-
-@pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "ünicode.ß"])
-def test_a_cookie_of_others_stands_for_nobody(cookie: str) -> None:
-    sessions = Sessions()
-    assert sessions.find(cookie) is None
-    assert Sessions().find(sessions.open(ROSA)) is None
-
-
-def test_a_token_belongs_to_one_browser_and_one_session() -> None:
-    sessions = Sessions()
-    token = sessions.token("nonce", "cookie")
-    assert sessions.is_token(token, "nonce", "cookie")
-    for wrong in (
-        (token, "other", "cookie"),
-        (token, "nonce", "other"),
-        (token, "", "cookie"),
-        ("", "nonce", "cookie"),
-    ):
-        assert not sessions.is_token(*wrong)
 
 
 # --- whose ----------------------------------------------------------------------------------------------------
@@ -231,6 +145,16 @@ def test_a_line_has_a_gap_where_nothing_was_measured() -> None:
     (line,) = plot.lines
     assert len(line.parts) == 1
     assert len(line.dots) == 1
+
+
+def test_clauses_and_streams_are_counted_in_whole_numbers() -> None:
+    assert [tick.label for tick in draw_lines([0, 1], {"streams": [0, 1]}, "").rows] == ["0", "1"]
+    assert [tick.label for tick in draw_lines([0, 1], {"streams": [0, 4]}, "").rows] == ["0", "5"]
+    assert [tick.label for tick in draw_lines([0, 1], {"p50": [0, 1]}, "", is_time=True).rows] == [
+        "0 ms",
+        "500 ms",
+        "1 s",
+    ]
 
 
 def test_an_inbox_is_counted_by_state_age_and_fact() -> None:

@@ -252,6 +252,21 @@ def test_evidence_is_shown_to_keys_that_may_see_it(page: PageServer, person: Mak
     assert "does not show the text of evidence" in blind
 
 
+def test_the_evidence_of_what_was_rewritten_is_shown_first(page: PageServer, person: Make) -> None:
+    action = {"action": "rewrite", "clause": WRONG, "text": RIGHT, "span": [0, len(WRONG)], "reason": "contradicted"}
+    case = page.text(
+        RIGHT,
+        original_text=WRONG,
+        request_id="chat-rewritten",
+        evidence_refs=["kb:cash"],
+        metadata={"actions": [action | {"evidence_ids": ["kb:interest"]}]},
+    )
+    shown = person(page.keys.ines).get(f"/cases/{case.case_id}").text
+    evidence = shown[shown.index('evidence-title">Evidence') :]
+    assert "<mark>2.1 %</mark>" in evidence
+    assert evidence.index("kb:interest") < evidence.index("kb:cash")
+
+
 # --- deciding -------------------------------------------------------------------------------------------------
 
 

@@ -7,20 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from director_ai.core.showing.words import why
+
 if TYPE_CHECKING:
     from director_ai.core.repair.record import ClauseAction, RepairResult
 
-__all__ = ["Figures", "milliseconds", "name_of", "support_of", "why_of"]
+__all__ = ["Figures", "milliseconds", "why_of"]
 
-_WHY: Final = {
-    "contradicted": "the evidence says otherwise",
-    "not_entailed": "the evidence does not say so",
-    "no_evidence": "nothing is known about it",
-    "below_threshold": "its score is too low",
-    "entailed": "the evidence says so",
-    "not_contradicted": "nothing speaks against it",
-    "not_a_claim": "it states nothing",
-}
 _WHY_NOT: Final = {
     "rewrite_blank": "nothing in it could be corrected",
     "rewrite_unsupported": "no correction held up",
@@ -28,7 +21,6 @@ _WHY_NOT: Final = {
     "no_evidence": "nothing to correct it by",
     "unsafe_rewrite": "the correction was not safe",
 }
-_NAMES: Final = {"keep": "kept", "rewrite": "rewritten", "redact": "redacted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +64,6 @@ def milliseconds(seconds: float | None) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
 
 
-def support_of(support: float | None) -> str:
-    """Return a support with two decimals."""
-    if support is None:
-        return "none"
-    return "<0.01" if 0 < support < 0.005 else f"{support:.2f}"
-
-
-def name_of(action: ClauseAction) -> str:
-    """Return in a word what became of a clause."""
-    return "no claim" if action.verdict == "not_a_claim" and not action.changed else _NAMES[action.action]
-
-
 def why_of(action: ClauseAction) -> str:
     """Return in a sentence why a clause was kept or not."""
     swaps = [
@@ -93,6 +73,6 @@ def why_of(action: ClauseAction) -> str:
     ]
     if action.action == "rewrite" and swaps:
         return ", ".join(swaps[:3])
-    why = _WHY.get(action.reason) or action.reason.replace("_", " ")
+    told = why(action.reason)
     why_not = _WHY_NOT.get(action.detail) or action.detail.replace("_", " ")
-    return f"{why}; {why_not}" if why_not else why
+    return f"{told}; {why_not}" if why_not else told

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from director_ai.cli.report.changes import changes_of
-from director_ai.cli.report.figures import milliseconds, name_of, support_of, why_of
+from director_ai.cli.report.figures import milliseconds, why_of
 from director_ai.cli.terminal import for_terminal
 from director_ai.core.identifiers import ref_of
+from director_ai.core.showing.words import figure, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +112,7 @@ class LiveReport:
         print_block(self._console, shown, self._width)
 
     def _show_clause(self, action: ClauseAction) -> None:
-        look = _LOOKS[name_of(action)]
+        look = _LOOKS[outcome_of(action)]
         sign = Text(look.plain if self._console.options.ascii_only else look.sign, style=look.style)
         body: RenderableType = self._redaction(action) if action.action == "redact" else self._words(action)
         columns: list[RenderableType] = [self._support(action), Text(milliseconds(action.held_seconds), style="dim")]
@@ -152,18 +153,18 @@ class LiveReport:
     def _support(self, action: ClauseAction) -> Text:
         if action.support is None:
             return Text("no claim" if action.verdict == "not_a_claim" else "none", style="dim")
-        style = "green" if not action.changed else _LOOKS[name_of(action)].style
-        said = Text(support_of(action.support), style=style)
+        style = "green" if not action.changed else _LOOKS[outcome_of(action)].style
+        said = Text(figure(action.support), style=style)
         if action.rewritten_support is not None:
             arrow = "->" if self._console.options.ascii_only else "→"
-            said.append(f" {arrow} ", "dim").append(support_of(action.rewritten_support), "green")
+            said.append(f" {arrow} ", "dim").append(figure(action.rewritten_support), "green")
         return said
 
     def _grounds(self, action: ClauseAction) -> Iterator[RenderableType]:
         """Yield why a clause was changed, and the evidence that comes nearest to it."""
         why = self._plain(why_of(action))
-        score = "" if self._scores else f" (support {support_of(action.support)})"
-        yield Text(f"{name_of(action)}: {for_terminal(why)}{score}", style=_LOOKS[name_of(action)].style)
+        score = "" if self._scores else f" (support {'none' if action.support is None else figure(action.support)})"
+        yield Text(f"{outcome_of(action)}: {for_terminal(why)}{score}", style=_LOOKS[outcome_of(action)].style)
         for chunk in action.evidence[:1]:
             text = Text(for_terminal(chunk.text), style="dim")
             for each in action.differences:

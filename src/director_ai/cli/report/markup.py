@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import html
-import unicodedata
 from typing import NewType
 
-import regex  # type: ignore[import-untyped]
+from director_ai.core.showing.unseen import escape_visibly
 
 __all__ = ["Markup", "joined", "tag", "visible"]
 
 Markup = NewType("Markup", str)
 
-# Pictures of several characters are joined by invisible ones; those alone stay as they are.
-_HIDDEN = regex.compile(
-    r"(?<=\p{Extended_Pictographic})\uFE0F(*SKIP)(*FAIL)"
-    r"|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic})(*SKIP)(*FAIL)"
-    r"|\r(?=\n)(*SKIP)(*FAIL)"
-    r"|[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]"
-)
-
 
 def visible(text: str) -> Markup:
     """Return a text escaped, and what nobody could see in it as marks."""
-    return Markup(_HIDDEN.sub(_mark, html.escape(text)))
-
-
-def _mark(found: regex.Match[str]) -> str:
-    character = found[0]
-    name = html.escape(unicodedata.name(character, "no character"))
-    return f'<span class="hidden" title="{name}">U+{ord(character):04X}</span>'
+    return Markup(escape_visibly(text))
 
 
 def tag(name: str, *content: Markup, **attributes: object) -> Markup:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from director_ai.cli.report.changes import Change, Passage
+    from director_ai.cli.report.changes import Passage
     from director_ai.core.repair.record import ClauseAction, RepairResult
+    from director_ai.core.showing.stretches import Stretch
 
 __all__ = ["render_report", "write_report"]
 
@@ -115,7 +116,7 @@ def _passage(passage: Passage, actions: tuple[ClauseAction, ...]) -> Markup:
     return tag("span", *content, class_=action.action)
 
 
-def _change(change: Change) -> Markup:
+def _change(change: Stretch) -> Markup:
     names = {"same": "", "gone": "del", "new": "ins"}
     text = visible(change.text)
     return tag(names[change.kind], text) if names[change.kind] else text

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from director_ai.cli.report.changes import changes_of
-from director_ai.cli.report.figures import milliseconds, name_of, support_of, why_of
+from director_ai.cli.report.figures import milliseconds, why_of
 from director_ai.cli.report.markup import Markup, joined, tag, visible
 from director_ai.core.identifiers import ref_of
+from director_ai.core.showing.stretches import mark_values
+from director_ai.core.showing.words import figure, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from director_ai.core.repair.record import ClauseAction
-    from director_ai.core.scoring.slots import Slot
     from director_ai.core.types import EvidenceChunk
 
 __all__ = ["draw_table"]
@@ -48,16 +49,16 @@ def _clause(number: int, action: ClauseAction) -> Markup:
 
 def _outcome(action: ClauseAction) -> Markup:
     why = tag("span", visible(why_of(action)), class_="why")
-    return joined([tag("span", visible(name_of(action)), class_="chip"), why])
+    return joined([tag("span", visible(outcome_of(action)), class_="chip"), why])
 
 
 def _support(action: ClauseAction) -> Markup:
     if action.support is None:
         return tag("span", visible("–"), class_="muted")
-    before = tag("span", visible(support_of(action.support)), class_="score")
+    before = tag("span", visible(figure(action.support)), class_="score")
     if action.rewritten_support is None:
         return before
-    after = tag("span", visible(support_of(action.rewritten_support)), class_="score after")
+    after = tag("span", visible(figure(action.rewritten_support)), class_="score after")
     return joined([before, after], " → ")
 
 
@@ -79,20 +80,9 @@ def _chunk(chunk: EvidenceChunk, action: ClauseAction) -> tuple[Markup, Markup]:
 
 def _marked(text: str, action: ClauseAction) -> Markup:
     """Return evidence with the values marked that the clause has otherwise."""
-    places = [place for each in action.differences if each.evidence and (place := _find(text, each.evidence))]
-    parts, last = [], 0
-    for start, end in sorted(places):
-        if start >= last:
-            parts += [visible(text[last:start]), tag("mark", visible(text[start:end]))]
-            last = end
-    return joined([*parts, visible(text[last:])])
-
-
-def _find(text: str, slot: Slot) -> tuple[int, int] | None:
-    if not slot.text:
-        return None
-    start = slot.start if text[slot.start : slot.end] == slot.text else text.find(slot.text)
-    return (start, start + len(slot.text)) if start >= 0 else None
+    slots = [each.evidence for each in action.differences if each.evidence is not None]
+    parts = [visible(part) if kind == "same" else tag("mark", visible(part)) for kind, part in mark_values(text, slots)]
+    return joined(parts)
 
 
 def _time(action: ClauseAction) -> Markup:

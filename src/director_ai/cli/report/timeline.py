@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from director_ai.cli.report.figures import milliseconds, name_of, support_of
+from director_ai.cli.report.figures import milliseconds
 from director_ai.cli.report.markup import Markup, tag, visible
+from director_ai.core.showing.words import figure, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,11 +60,11 @@ def _shortened(clause: str) -> str:
 def _support(action: ClauseAction, threshold: float) -> Markup:
     limit = tag("i", class_="limit", style=f"left:{threshold:.2%}")
     if action.support is None:
-        return tag("span", limit, tag("span", visible(name_of(action)), class_="said"), class_="track none")
-    said = f"support {support_of(action.support)}"
+        return tag("span", limit, tag("span", visible(outcome_of(action)), class_="said"), class_="track none")
+    said = f"support {figure(action.support)}"
     dots = [limit]
     if action.rewritten_support is not None:
-        said += f", rewritten {support_of(action.rewritten_support)}"
+        said += f", rewritten {figure(action.rewritten_support)}"
         low, high = sorted((action.support, action.rewritten_support))
         dots.append(tag("i", class_="way", style=f"left:{low:.2%};width:{high - low:.2%}"))
         dots.append(tag("i", class_="dot after", style=f"left:{action.rewritten_support:.2%}"))

@@ -42,6 +42,11 @@ class Injected:
     single: bool = False
     """It is asked as a whole: what it returns is the answer, not one answer for each thing."""
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it says of itself that it only computes: it is called in place then, and no thread waits for it."""
+        return getattr(self.function, "is_quick", False) is True
+
     def arguments(self, what: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Return the arguments of each call that a question takes."""
         if self.single:
@@ -86,7 +91,8 @@ class SyncPerformer:
         """Return what came of a question."""
         kind, what = ask
         injected = self._functions[kind]
-        outcomes = [self._call(kind, injected.function, args) for args in injected.arguments(what)]
+        call = _call_in_place if injected.is_quick else self._call
+        outcomes = [call(kind, injected.function, args) for args in injected.arguments(what)]
         return injected.read(what, outcomes)
 
     def _call(self, kind: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
@@ -130,7 +136,9 @@ class AsyncPerformer:
         kind, what = ask
         injected = self._functions[kind]
         arguments = injected.arguments(what)
-        if len(arguments) == 1 or not is_async(injected.function):
+        if injected.is_quick:
+            outcomes = [_call_in_place(kind, injected.function, args) for args in arguments]
+        elif len(arguments) == 1 or not is_async(injected.function):
             outcomes = [await self._call(kind, injected.function, args) for args in arguments]
         else:
             outcomes = await self._side_by_side(kind, injected.function, arguments)
@@ -166,6 +174,13 @@ class AsyncPerformer:
         """Let the thread end."""
         for calls in self._calls.values():
             calls.leave()
+
+
+def _call_in_place(_kind: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
+    try:
+        return True, function(*args)
+    except BaseException as error:  # noqa: BLE001 - as above
+        return False, error
 
 
 def _awaiting(injected: Injected) -> Injected:

@@ -42,6 +42,8 @@ class Listeners(NamedTuple):
     """Told what became of each clause; if it fails, the stream goes on."""
     record: Callable[[SafetyEvent], Any] | None = None
     """Keeps each event before what it is about is shown; if it fails, that is not shown, and the stream ends."""
+    noted: Sequence[SafetyEvent] = ()
+    """Events of others about this stream, which its result tells too."""
 
 
 class _Told:
@@ -133,7 +135,7 @@ class _Told:
         return RepairResult(
             repaired_text=checked.text,
             actions=tuple(self._record.actions[:released]),
-            events=tuple(events) + ((halted,) if halted else ()),
+            events=(*events, *((halted,) if halted else ()), *self._listeners.noted),
             checked=checked,
             halt_evidence=self._record.halt_evidence if halted else None,
         )

@@ -15,13 +15,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from director_ai.core.showing import words
 from director_ai.errors import ConfigError, DirectorError, PayloadError, RecordError, Refused, UnknownCase
 from director_ai.serve.bodies import BodyTooLarge
 from director_ai.serve.callers import Caller, NotAuthenticated
 from director_ai.serve.page import wording
 from director_ai.serve.page.forms import read_form
 from director_ai.serve.page.marks import visible
-from director_ai.serve.page.sessions import Sessions
+from director_ai.serve.page.sessions import Sessions, form_token, is_form_token
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -100,7 +101,7 @@ class Visit:
             base=self.base,
             caller=self.caller,
             signed_in=bool(self.cookie),
-            form_token=self.desk.sessions.token(self.nonce, self.cookie),
+            form_token=form_token(self.nonce, self.cookie),
             now=datetime.now(UTC),
             said=wording.SAID.get(self.request.query_params.get("said", ""), ""),
             here=self.request.url.path.removeprefix(self.base),
@@ -118,7 +119,7 @@ class Desk:
 
     def __init__(self, server: Serving) -> None:
         self.server = server
-        self.sessions = Sessions()
+        self.sessions = Sessions(server.queue.trail.database)
         self.templates = _templates()
         self.trials = asyncio.Semaphore(MOST_TRIALS)
 
@@ -155,19 +156,18 @@ class Desk:
     async def _find_caller(self, visit: Visit) -> None:
         """Find out who asks: by a session, or as the server's own function does it."""
         cookie = visit.request.cookies.get(SESSION, "")
-        caller = self.sessions.find(cookie) if cookie else None
-        if caller is not None:
-            if await self.server.authenticate.still_valid(caller):
-                visit.caller, visit.cookie = caller, cookie
+        session = await asyncio.to_thread(self.sessions.find, cookie) if cookie else None
+        if session is not None:
+            if session.ends_at is not None or await self.server.authenticate.still_valid(session.caller):
+                visit.caller, visit.cookie = session.caller, cookie
                 return
-            self.sessions.close(cookie)
+            await asyncio.to_thread(self.sessions.close, cookie)
         visit.caller = await self.server.authenticate(visit.request, "reviewer")
 
     def _check_form(self, visit: Visit) -> None:
         nonce = visit.request.cookies.get(NONCE, "")
-        if not self.sessions.is_token(visit.form.pop("form_token", ""), nonce, visit.cookie) or _is_foreign(
-            visit.request
-        ):
+        given = visit.form.pop("form_token", "")
+        if not is_form_token(given, nonce, visit.cookie) or _is_foreign(visit.request):
             raise NotOurForm("this form was not made for this browser, or it is too old; open the page again")
 
     async def sign_in(self, visit: Visit, key: str) -> str:
@@ -176,8 +176,9 @@ class Desk:
             "headers": [(b"authorization", b"Bearer " + key.encode("utf-8", "replace"))]
         }
         caller = await self.server.authenticate(HTTPConnection(scope), "reviewer")
-        self.sessions.close(visit.cookie)
-        return self.sessions.open(caller)
+        if visit.cookie:
+            await asyncio.to_thread(self.sessions.close, visit.cookie)
+        return await asyncio.to_thread(self.sessions.open, caller, self.server.authenticate.ends_at(caller))
 
     def _failed(self, visit: Visit, error: Exception) -> Response:
         """Return a page that says what went wrong."""
@@ -245,13 +246,13 @@ def _templates() -> Environment:
     made.filters |= {
         "age": wording.age_of,
         "counted": wording.counted,
-        "figure": wording.figure,
+        "figure": words.figure,
         "percent": wording.percent,
         "seen": visible,
         "span": wording.seconds,
         "state_name": wording.state_name,
         "headline": wording.title_of,
         "when": wording.when,
-        "why": wording.why,
+        "why": words.why,
     }
     return made

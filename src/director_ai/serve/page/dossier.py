@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from director_ai.core.scoring.slots import compare_slots
+from director_ai.core.showing.stretches import Stretch, compare_texts, mark_values
 from director_ai.errors import DirectorError
-from director_ai.serve.page.comparing import Stretch, compare_texts, differing_values, mark_values
 from director_ai.serve.page.judging import guard_of, judge_text, recorded_clauses
 from director_ai.serve.page.proof import prove
 from director_ai.serve.page.wording import counted
@@ -16,6 +17,7 @@ from director_ai.serve.page.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from director_ai.core.scoring.slots import SlotDifference
     from director_ai.guard import ProductionGuard
     from director_ai.review.cases import ReviewCase
     from director_ai.serve.callers import Caller
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
     from director_ai.serve.page.proof import Proof
     from director_ai.serve.page.serving import Serving
 
-__all__ = ["Dossier", "Evidence", "gather"]
+__all__ = ["Dossier", "Evidence", "differing_values", "gather"]
 
 MOST_EVIDENCE: Final = 12
+MOST_COMPARED: Final = 20_000
+"""Characters of a text whose values are compared; what is longer is a document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ async def gather(server: Serving, caller: Caller, case: ReviewCase) -> Dossier:
         guard, prompt if isinstance(prompt, str) else "", case.candidate_text or "", case.tenant_id
     )
     answer = recorded_clauses(case, proposed.threshold) or proposed
-    refs = tuple(dict.fromkeys([*case.evidence_refs, *_cited(proposed)]))[:MOST_EVIDENCE]
+    refs = tuple(dict.fromkeys([*_cited(answer), *case.evidence_refs, *_cited(proposed)]))[:MOST_EVIDENCE]
     evidence = await asyncio.to_thread(_evidence, guard, caller, case, refs)
     proven = await proof
     checked, unchecked = _checks(case, answer, proposed, evidence, proven)
@@ -118,6 +122,13 @@ def _one(guard: ProductionGuard, case: ReviewCase, ref: str) -> Evidence:
         differences=told,
         settled=bool(found) and not still,
     )
+
+
+def differing_values(text: str, evidence: str) -> tuple[SlotDifference, ...]:
+    """Return the values of a text that evidence contradicts; none where either is too long to be read here."""
+    if len(text) > MOST_COMPARED or len(evidence) > MOST_COMPARED:
+        return ()
+    return compare_slots(text, evidence)
 
 
 def _kept_with(case: ReviewCase) -> dict[str, str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.identifiers import is_ref, ref_of
-from director_ai.serve.page.comparing import Stretch, compare_texts, mark_values
+from director_ai.core.showing.stretches import Stretch, compare_texts, mark_values, told
+from director_ai.core.showing.words import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,6 +51,12 @@ class JudgedClause:
     def text(self) -> str:
         """Its words."""
         return "".join(stretch.text for stretch in self.stretches)
+
+    @property
+    def shown(self) -> tuple[Stretch, ...]:
+        """Its stretches without the empty lines behind them."""
+        *others, last = self.stretches or (Stretch("same", ""),)
+        return told([*others, last._replace(text=last.text.rstrip())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +160,7 @@ def _span(action: object, length: int) -> tuple[int, int] | None:
 
 def _recorded(text: str, action: Mapping[str, Any]) -> JudgedClause:
     did, support = str(action.get("action", "")), action.get("support")
-    names = {"keep": "kept", "rewrite": "rewritten", "redact": "redacted", "halt": "halted"}
+    names = OUTCOMES | {"halt": "halted"}
     kind = {"halt": "redact"}.get(did, did if did in names else "unknown")
     refs = action.get("evidence_ids")
     said, shown = action.get("clause"), action.get("text")

@@ -47,6 +47,7 @@ def show_monitoring(samples: Samples) -> Callable[[Visit], Any]:
             ages=[(name, count) for (_, name), count in zip(AGES, waiting.by_age, strict=True)],
             facts=facts,
             process=_process(samples.latest()) if sees_process else None,
+            is_joint=visit.desk.server.figures.is_joint,
         )
 
     return monitoring

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import StreamingResponse
 
 from director_ai.core.identifiers import is_ref
+from director_ai.core.showing.stretches import compare_texts
+from director_ai.core.showing.words import figure, outcome_of, why
 from director_ai.demo_bank import ANSWER, FACTS, PROFILE, QUESTION
 from director_ai.errors import DirectorError, PayloadError
 from director_ai.guard import ProductionGuard
 from director_ai.profiles import PROFILES
-from director_ai.serve.page.comparing import compare_texts
 from director_ai.serve.page.judging import Judged, JudgedClause
-from director_ai.serve.page.wording import figure, why
 from director_ai.serve.sse import write_event
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ SLOWEST: Final = 0.04
 LONGEST: Final = 15.0
 """Seconds between two tokens at most, and for all of them."""
 _PIECE: Final = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
-_OUTCOMES: Final = {"keep": "kept", "rewrite": "rewritten", "redact": "redacted"}
 EXAMPLE: Final = {
     "profile": PROFILE,
     "judge": "model",
@@ -132,7 +131,7 @@ def clause_of(action: ClauseAction) -> JudgedClause:
     return JudgedClause(
         stretches=compare_texts(action.clause, action.text),
         kind="nothing" if says_nothing else action.action,
-        outcome="no claim" if says_nothing else _OUTCOMES[action.action],
+        outcome=outcome_of(action),
         reason=action.reason,
         support=action.support,
         evidence_ids=action.evidence_ids[:3],

@@ -15,7 +15,7 @@ __all__ = ["Bar", "Line", "Plot", "Tick", "draw_bars", "draw_lines", "millisecon
 
 WIDTH: Final = 560
 HEIGHT: Final = 180
-LEFT: Final = 66
+LEFT: Final = 78
 RIGHT: Final = 8
 TOP: Final = 10
 BOTTOM: Final = 28
@@ -155,9 +155,9 @@ def _nice(value: float) -> float:
 
 def _rows(top: float, label: object) -> tuple[Tick, ...]:
     name = label if callable(label) else str
+    shares = (0.0, 0.5, 1.0) if label is milliseconds or (top / 2).is_integer() else (0.0, 1.0)  # no half clauses
     return tuple(
-        Tick(round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1), name(top * share))
-        for share in (0.0, 0.5, 1.0)
+        Tick(round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1), name(top * share)) for share in shares
     )
 
 

@@ -39,7 +39,7 @@ def page_router(server: Serving) -> APIRouter:
 
     Counters are sampled from the first request on; `router.samples.begin()` does it from an earlier moment.
     """
-    desk, samples = Desk(server), Samples(server.streams)
+    desk, samples = Desk(server), Samples(server.streams, server.figures.registry)
     router = APIRouter()
     router.samples = samples  # type: ignore[attr-defined]  # for whoever starts the server
 

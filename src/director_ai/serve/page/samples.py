@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import REGISTRY
 
+from director_ai.serve.figures import OPEN_STREAMS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -43,7 +45,7 @@ class Sample:
 
 
 class Samples:
-    """A ring of samples of this process."""
+    """A ring of samples that this process took, of itself or of all that count together."""
 
     def __init__(
         self,
@@ -98,6 +100,8 @@ def _read(registry: CollectorRegistry, now: float, streams: int) -> Sample:
             for each in metric.samples:
                 if each.name.endswith("_total") and each.labels.get("action") in actions:
                     actions[each.labels["action"]] = each.value
+        elif metric.name == OPEN_STREAMS:
+            streams = int(sum(each.value for each in metric.samples))
         elif metric.name in buckets:
             buckets[metric.name] = [
                 (float(each.labels["le"]), each.value) for each in metric.samples if each.name.endswith("_bucket")

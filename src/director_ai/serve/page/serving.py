@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from director_ai.review.queue import HumanReviewQueue
     from director_ai.serve.callers import Authenticator, Caller
+    from director_ai.serve.figures import Figures
     from director_ai.serve.guarding import Guarding
     from director_ai.serve.open_streams import OpenStreams
 
@@ -24,6 +25,11 @@ class Serving(Protocol):
     @property
     def streams(self) -> OpenStreams:
         """The streams that are open."""
+        ...
+
+    @property
+    def figures(self) -> Figures:
+        """What is counted."""
         ...
 
     @property

@@ -15,13 +15,11 @@ __all__ = [
     "STATES",
     "age_of",
     "counted",
-    "figure",
     "percent",
     "seconds",
     "state_name",
     "title_of",
     "when",
-    "why",
 ]
 
 STATES: Final = {
@@ -46,17 +44,6 @@ SAID: Final = {
     "signed_out": "You are signed out.",
 }
 """What a page says after something was done, by a word in its address."""
-_WHY: Final = {
-    "contradicted": "the evidence says otherwise",
-    "not_entailed": "the evidence does not say so",
-    "no_evidence": "nothing is known about it",
-    "below_threshold": "its score is too low",
-    "entailed": "the evidence says so",
-    "not_contradicted": "nothing speaks against it",
-    "not_a_claim": "it states nothing",
-}
-
-
 _REASONS: Final = {
     "clause_redacted": "A clause was redacted",
     "unsupported_clause": "A clause is not supported",
@@ -90,11 +77,6 @@ def state_name(state: str) -> str:
     return STATES.get(state, state)
 
 
-def why(reason: str) -> str:
-    """Return in words why a clause was kept or not."""
-    return _WHY.get(reason) or reason.replace("_", " ")
-
-
 def age_of(time: datetime | None, now: datetime | None = None) -> str:
     """Return how long ago something was, or how long it is until then, in one unit."""
     if time is None:
@@ -116,13 +98,6 @@ def when(time: datetime | int | None) -> str:
         return ""
     shown = moment(time) if isinstance(time, int) else time
     return f"{shown:%Y-%m-%d %H:%M:%S}"
-
-
-def figure(value: float | None) -> str:
-    """Return a score with two decimals."""
-    if value is None:
-        return "–"
-    return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
 
 
 def percent(value: float) -> str:

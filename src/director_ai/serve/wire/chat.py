@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.serve.sse import write_event, write_object
-from director_ai.serve.wire.chat_whole import ENVELOPE, HALTED, texts_of, with_texts_of
+from director_ai.serve.wire.chat_whole import CALLS, ENVELOPE, HALTED, texts_of, with_texts_of
 from director_ai.serve.wire.envelope import Envelope, as_identifier, as_index
 from director_ai.serve.wire.items import End, Finish, Item, Pass, Say
 from director_ai.serve.wire.reading import UpstreamSaid, last_user_text, mapping_of, objects_of, read_object
@@ -23,11 +23,12 @@ __all__ = ["ChatWire"]
 
 REASONING: Final = ("reasoning_content", "reasoning")
 """Names under which upstreams send what a model thinks; none of them is documented."""
-CALLS: Final[tuple[tuple[str, str, Shape], ...]] = (("function", "arguments", "json"), ("custom", "input", "text"))
 
 
 class ChatWire:
     """One chat completion."""
+
+    answers = "content"
 
     def __init__(self, request: Mapping[str, Any], *, shows_reasoning: bool = False) -> None:
         self.prompt = last_user_text(request.get("messages"))
@@ -109,6 +110,7 @@ class ChatWire:
                 yield self._flushed(index)
                 start = _call(begun[key], name, kind, part, field)
                 yield Pass(self._chunk([_choice(index, {"tool_calls": [start]})]))
+                yield self._call((kind, index, begun[key]), as_identifier(part.get("name")), shape)
             yield from self._say((kind, index, begun[key]), part.get(field), shape)
 
     def _read_function(self, index: int, call: Mapping[str, Any]) -> Iterator[Item]:
@@ -116,7 +118,15 @@ class ChatWire:
         if name:
             yield self._flushed(index)
             yield Pass(self._chunk([_choice(index, {"function_call": {"name": name, "arguments": ""}})]))
+            yield self._call(("function_call", index, 0), name, "json")
         yield from self._say(("function_call", index, 0), call.get("arguments"), "json")
+
+    def _call(self, channel: Channel, tool: str, shape: Shape) -> Say:
+        """Open the channel of a call, which may have no arguments."""
+        if self._tracks is not None:
+            self._tracks[channel] = Track()
+        self._open.setdefault(channel[1], {})[channel] = None
+        return Say(channel, "", shape, tool)
 
     def _flushed(self, index: int) -> Finish:
         """Let a choice's text leave before its tool calls begin."""
@@ -152,6 +162,15 @@ class ChatWire:
         known = self._tracks[channel].show(piece) if self._tracks is not None else []
         return self._chunk([_choice(index, delta, {kind: known} if known else None)], guard=guard)
 
+    def write_plain(self, channel: Channel, text: str, guard: Mapping[str, Any] | None = None) -> bytes:
+        """Return a chunk with text of a choice; without the probabilities of its tokens."""
+        return self._chunk([_choice(channel[1], {"content": text} if text else {})], guard=guard)
+
+    def settle(self, channel: Channel, piece: RepairPiece, guard: Mapping[str, Any] | None) -> None:  # noqa: ARG002
+        """Forget what was known of text that was shown without it."""
+        if self._tracks is not None:
+            self._tracks[channel].show(piece)
+
     def write_finish(self, finish: Finish) -> bytes:
         """Return the finish reason of a choice."""
         if finish.payload is None:
@@ -171,6 +190,10 @@ class ChatWire:
         self._ended.update(halted)
         chunks = (self._chunk([_choice(index, {}, finish_reason=HALTED)], guard=guard) for index in halted)
         return b"".join(chunks)
+
+    def shares_end(self, channel: Channel, other: Channel) -> bool:
+        """Whether two channels are of one choice."""
+        return channel[1] == other[1]
 
     def is_halted(self, channel: Channel) -> bool:
         """Whether a choice was halted."""

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from director_ai.serve.wire.envelope import Envelope
     from director_ai.serve.wire.items import Channel, Outcome
 
-__all__ = ["ENVELOPE", "HALTED", "texts_of", "with_texts_of"]
+__all__ = ["CALLS", "ENVELOPE", "HALTED", "texts_of", "with_texts_of"]
 
 ENVELOPE: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 HALTED: Final = "content_filter"
-_CALLS: Final = (("function", "arguments"), ("custom", "input"))
+CALLS: Final[tuple[tuple[str, str, Shape], ...]] = (("function", "arguments", "json"), ("custom", "input", "text"))
+"""Kinds of calls: where their arguments stand, and what those are."""
 
 
 def texts_of(body: Mapping[str, Any], shape: Shape) -> list[Say]:
@@ -31,13 +32,16 @@ def texts_of(body: Mapping[str, Any], shape: Shape) -> list[Say]:
         found.append(Say(("content", index, 0), message.get("content") or "", shape))
         found.append(Say(("refusal", index, 0), message.get("refusal") or ""))
         for place, call in enumerate(objects_of(message.get("tool_calls"))):
-            found.append(
-                Say(("function", index, place), mapping_of(call.get("function")).get("arguments") or "", "json")
-            )
-            found.append(Say(("custom", index, place), mapping_of(call.get("custom")).get("input") or ""))
-        called = mapping_of(message.get("function_call")).get("arguments")
-        found.append(Say(("function_call", index, 0), called or "", "json"))
-    return [say for say in found if isinstance(say.text, str) and say.text]
+            for kind, field, call_shape in CALLS:
+                if isinstance(part := call.get(kind), dict):
+                    found.append(_call((kind, index, place), part, field, call_shape))
+        if isinstance(called := message.get("function_call"), dict):
+            found.append(_call(("function_call", index, 0), called, "arguments", "json"))
+    return [say for say in found if isinstance(say.text, str) and (say.text or say.tool is not None)]
+
+
+def _call(channel: Channel, call: Mapping[str, Any], field: str, shape: Shape) -> Say:
+    return Say(channel, call.get(field) or "", shape, as_identifier(call.get("name")))
 
 
 def with_texts_of(
@@ -84,7 +88,7 @@ def _shown(choice: Mapping[str, Any], own: Mapping[tuple[str, int], Outcome], ke
 def _shown_calls(message: Mapping[str, Any], own: Mapping[tuple[str, int], Outcome]) -> Iterator[dict[str, Any]]:
     """Yield the tool calls up to one that was halted, which is no call any more."""
     for place, call in enumerate(objects_of(message.get("tool_calls"))):
-        for kind, field in _CALLS:
+        for kind, field, _ in CALLS:
             part, told = call.get(kind), own.get((kind, place))
             if _is_halted(told):
                 return

@@ -26,6 +26,8 @@ class Say(NamedTuple):
     channel: Channel
     text: str
     shape: Shape = "text"
+    tool: str | None = None
+    """The tool that the text is for, told with the first text of a call, which may be empty; None: it is no call."""
 
 
 class Pass(NamedTuple):
@@ -67,6 +69,8 @@ class Wire(Protocol):
 
     prompt: str
     """What was asked: the context in which claims are judged."""
+    answers: str
+    """The kind of the channels that hold the answer's own text."""
 
     def read(self, event: ServerSentEvent) -> Iterable[Item]:
         """Return what an event of the upstream means; one that says nothing to anybody means nothing."""
@@ -74,6 +78,14 @@ class Wire(Protocol):
 
     def write_text(self, channel: Channel, piece: RepairPiece, guard: Mapping[str, Any] | None) -> bytes:
         """Return text of a channel that may be shown, with what the guard did to it, if anything."""
+        ...
+
+    def write_plain(self, channel: Channel, text: str, guard: Mapping[str, Any] | None = None) -> bytes:
+        """Return text of an answer with nothing known of it, or none with what the guard says; see `optimism`."""
+        ...
+
+    def settle(self, channel: Channel, piece: RepairPiece, guard: Mapping[str, Any] | None) -> None:
+        """Take what the guard let go of a text that was written before."""
         ...
 
     def write_finish(self, finish: Finish) -> bytes:
@@ -85,6 +97,10 @@ class Wire(Protocol):
 
         None stands for everything that has not come to its end.
         """
+        ...
+
+    def shares_end(self, channel: Channel, other: Channel) -> bool:
+        """Whether a halt of one channel ends another."""
         ...
 
     def is_halted(self, channel: Channel) -> bool:

@@ -29,6 +29,8 @@ DELTAS: Final = {"text_delta": ("text", "text"), "input_json_delta": ("input", "
 class MessagesWire:
     """One message."""
 
+    answers = "text"
+
     def __init__(self, request: Mapping[str, Any], *, shows_reasoning: bool = False) -> None:
         self.prompt = last_user_text(request.get("messages"))
         self._shows_reasoning = shows_reasoning
@@ -94,8 +96,10 @@ class MessagesWire:
             yield from block.say_whole(said, self._kept)
             return
         yield Finish((), ("start", block))
-        if kind in TOOLS and said.get("input") and isinstance(said["input"], dict):
-            block.early = json.dumps(said["input"], ensure_ascii=False)
+        if kind in TOOLS:
+            yield Say(block.channel, "", "json", as_identifier(said.get("name")))
+            if said.get("input") and isinstance(said["input"], dict):
+                block.early = json.dumps(said["input"], ensure_ascii=False)
         if kind == "text":
             yield from self._say(block, said.get("text"))
 
@@ -127,6 +131,14 @@ class MessagesWire:
         block.track.show(piece)
         kind = "text_delta" if channel[0] == "text" else "input_json_delta"
         return self._write_delta(block, {"type": kind, DELTAS[kind][1]: piece.text}, guard)
+
+    def write_plain(self, channel: Channel, text: str, guard: Mapping[str, Any] | None = None) -> bytes:
+        """Return an event with text of a block."""
+        return self._write_delta(self._shown[channel[1]], {"type": "text_delta", "text": text}, guard)
+
+    def settle(self, channel: Channel, piece: RepairPiece, guard: Mapping[str, Any] | None) -> None:  # noqa: ARG002
+        """Take text by which the block's citations are judged."""
+        self._shown[channel[1]].track.show(piece)
 
     def write_finish(self, finish: Finish) -> bytes:
         """Return an event that had to wait for texts."""
@@ -186,6 +198,10 @@ class MessagesWire:
         closed = b"".join(self._stop(block) for block in self._shown if block.channel[0] != "block")
         self._over = True
         return begin + closed + _event("message_delta", {"delta": HALTED, "usage": self._usage, "guard": guard})
+
+    def shares_end(self, channel: Channel, other: Channel) -> bool:  # noqa: ARG002 - all of it ends
+        """A halt ends the message."""
+        return True
 
     def is_halted(self, channel: Channel) -> bool:  # noqa: ARG002 - all of it is
         """Whether the message was halted."""

@@ -44,7 +44,8 @@ def texts_of(body: Mapping[str, Any], shape: Shape, kept: Envelope) -> list[Say]
         if kind == "text":
             found.append(Say(("text", index, 0), block.get("text") or "", shape))
         elif kind in TOOLS and isinstance(block.get("input"), dict):
-            found.append(Say(("input", index, 0), json.dumps(block["input"], ensure_ascii=False), "json"))
+            said, tool = json.dumps(block["input"], ensure_ascii=False), as_identifier(block.get("name"))
+            found.append(Say(("input", index, 0), said, "json", tool))
         elif kind in JUDGED:
             found.append(Say(("block", index, 0), kept.prose_of(rest_of(block)), "json"))
     return [say for say in found if isinstance(say.text, str) and say.text]

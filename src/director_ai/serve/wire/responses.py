@@ -54,6 +54,8 @@ STATES: Final = frozenset(
 class ResponsesWire:
     """One response."""
 
+    answers = "output_text"
+
     def __init__(self, request: Mapping[str, Any], *, shows_reasoning: bool = False) -> None:
         self.prompt = last_user_text(request.get("input"))
         self._shows_reasoning = shows_reasoning
@@ -128,6 +130,8 @@ class ResponsesWire:
         item.parts[at] = self._parts[part.channel] = part
         if item_type == "message":
             yield _later(self._writer.write_part_added, part)
+        else:
+            yield Say(part.channel, "", KINDS[kind].shape, as_identifier(item.head.get("name")))
 
     def _found(self, index: int, kind: str, said: Mapping[str, Any]) -> Part | None:
         item = self._items.get(index)
@@ -187,7 +191,7 @@ class ResponsesWire:
             item.rest = rest_of(said)
             text = self._kept.prose_of(item.rest)
             if text:
-                yield Say(part.channel, text, "json")
+                yield Say(part.channel, text, "json", item.kind if item.kind.endswith("_call") else None)
         elif item.kind == "message":
             content = said.get("content")
             for at, each in enumerate(content if isinstance(content, list) else ()):
@@ -207,6 +211,14 @@ class ResponsesWire:
         """Return an event with text of a part."""
         return self._writer.write_text(self._parts[channel], piece, guard)
 
+    def write_plain(self, channel: Channel, text: str, guard: Mapping[str, Any] | None = None) -> bytes:
+        """Return an event with text of a part; the probabilities of its tokens come with its end."""
+        return self._writer.write_plain(self._parts[channel], text, guard)
+
+    def settle(self, channel: Channel, piece: RepairPiece, guard: Mapping[str, Any] | None) -> None:
+        """Take text for the events that say it as a whole."""
+        self._writer.settle(self._parts[channel], piece, guard)
+
     def write_finish(self, finish: Finish) -> bytes:
         """Return an event that had to wait for texts."""
         if self._over:
@@ -220,6 +232,10 @@ class ResponsesWire:
             return b""
         self._over = True
         return self._writer.write_halt(guard)
+
+    def shares_end(self, channel: Channel, other: Channel) -> bool:  # noqa: ARG002 - all of it ends
+        """A halt ends the response."""
+        return True
 
     def is_halted(self, channel: Channel) -> bool:  # noqa: ARG002 - all of it is
         """Whether the response was halted."""

@@ -50,10 +50,12 @@ def texts_of(body: Mapping[str, Any], shape: Shape, kept: Envelope) -> list[Say]
                 elif part.get("type") == "refusal":
                     found.append(Say(("refusal", index, place), part.get("refusal") or ""))
         elif kind in CALLS:
-            found.append(Say((kind, index, 0), item.get(KINDS[kind].field) or "", KINDS[kind].shape))
+            said, tool = item.get(KINDS[kind].field) or "", as_identifier(item.get("name"))
+            found.append(Say((kind, index, 0), said, KINDS[kind].shape, tool))
         elif kind in JUDGED:
-            found.append(Say(("item", index, 0), kept.prose_of(rest_of(item)), "json"))
-    return [say for say in found if isinstance(say.text, str) and say.text]
+            is_call = kind.endswith("_call")
+            found.append(Say(("item", index, 0), kept.prose_of(rest_of(item)), "json", kind if is_call else None))
+    return [say for say in found if isinstance(say.text, str) and (say.text or say.channel[0] in CALLS)]
 
 
 def with_texts_of(

@@ -61,16 +61,27 @@ class ResponseWriter:
     def write_text(self, part: Part, piece: RepairPiece, guard: Mapping[str, Any] | None) -> bytes:
         """Return text of a part; items that are judged whole are shown with their end."""
         kind = part.channel[0]
-        if guard is not None:
-            self._actions += guard.get("actions", ())
+        known = self.settle(part, piece, guard)
         if kind == "item":
-            part.texts.append(piece.text)
             return b""
-        known = part.show(piece)
         more: dict[str, Any] = {"delta": piece.text} | ({"logprobs": known} if kind == "output_text" else {})
         if guard is not None:
             more["guard"] = guard
         return self.write(KINDS[kind].delta, part.place | more)
+
+    def settle(self, part: Part, piece: RepairPiece, guard: Mapping[str, Any] | None) -> list[Any]:
+        """Take text for the events that say it as a whole, and return the probabilities of its tokens."""
+        if guard is not None:
+            self._actions += guard.get("actions", ())
+        if part.channel[0] != "item":
+            return part.show(piece)
+        part.texts.append(piece.text)
+        return []
+
+    def write_plain(self, part: Part, text: str, guard: Mapping[str, Any] | None) -> bytes:
+        """Return text of a part without probabilities, or none with what the guard says."""
+        more: dict[str, Any] = {"delta": text, "logprobs": []} | ({} if guard is None else {"guard": guard})
+        return self.write(KINDS[part.channel[0]].delta, part.place | more)
 
     def write_text_done(self, part: Part) -> bytes:
         """Return the end of a text, behind its annotations; only once, whichever event brings it."""

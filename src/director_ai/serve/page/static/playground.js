@@ -48,7 +48,8 @@
   const showClause = (clause) => {
     const row = make("li", `clause ${clause.kind}`);
     const words = make("span", "words");
-    for (const [kind, text] of clause.stretches) {
+    for (const [place, [kind, said]] of clause.stretches.entries()) {
+      const text = place === clause.stretches.length - 1 ? said.trimEnd() : said;
       if (names[kind]) words.append(make(names[kind], "", text));
       else put(words, text);
     }

@@ -1,4 +1,4 @@
-"""What differs: between two texts word by word, and between an answer and the evidence value by value."""
+"""Texts as stretches: what differs between two of them word by word, and the values in one that are of interest."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from director_ai.core.scoring.slots import compare_slots
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from director_ai.core.scoring.slots import Slot, SlotDifference
+    from director_ai.core.scoring.slots import Slot
 
-__all__ = ["Stretch", "compare_texts", "differing_values", "mark_values"]
+__all__ = ["Stretch", "compare_texts", "mark_values", "told"]
 
-MOST_COMPARED: Final = 20_000
-"""Characters of a text whose values are compared; what is longer is a document."""
 MOST_PAIRS: Final = 4_000_000
 """Pairs of words up to which two texts are compared word by word."""
 _WORD: Final = re.compile(r"\s+|\w+(?:[.,:'’-]\w+)*|[^\w\s]")
@@ -33,7 +29,7 @@ def compare_texts(old: str, new: str) -> tuple[Stretch, ...]:
     """Return two texts as one: without the new stretches it is the old one, without those that went the new one."""
     before, after = _WORD.findall(old), _WORD.findall(new)
     if len(before) * len(after) > MOST_PAIRS:
-        return _told([Stretch("gone", old), Stretch("new", new)] if old != new else [Stretch("same", old)])
+        return told([Stretch("gone", old), Stretch("new", new)] if old != new else [Stretch("same", old)])
     made: list[Stretch] = []
     gone, come = "", ""
     for kind, low, high, new_low, new_high in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -43,7 +39,7 @@ def compare_texts(old: str, new: str) -> tuple[Stretch, ...]:
             gone, come = "", ""
         else:  # what has nothing but blanks between is one change
             gone, come = gone + same, come + "".join(after[new_low:new_high])
-    return _told([*made, *_changed(gone, come)])
+    return told([*made, *_changed(gone, come)])
 
 
 def _changed(gone: str, come: str) -> list[Stretch]:
@@ -60,13 +56,6 @@ def _changed(gone: str, come: str) -> list[Stretch]:
     ]
 
 
-def differing_values(text: str, evidence: str) -> tuple[SlotDifference, ...]:
-    """Return the values of a text that evidence contradicts; none where either is too long to be read here."""
-    if len(text) > MOST_COMPARED or len(evidence) > MOST_COMPARED:
-        return ()
-    return compare_slots(text, evidence)
-
-
 def mark_values(text: str, slots: Iterable[Slot]) -> tuple[Stretch, ...]:
     """Return a text with values in it marked."""
     made: list[Stretch] = []
@@ -75,10 +64,11 @@ def mark_values(text: str, slots: Iterable[Slot]) -> tuple[Stretch, ...]:
         if start >= last:
             made += [Stretch("same", text[last:start]), Stretch("value", text[start:end])]
             last = end
-    return _told([*made, Stretch("same", text[last:])])
+    return told([*made, Stretch("same", text[last:])])
 
 
-def _told(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+def told(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+    """Return the stretches that hold something."""
     return tuple(each for each in stretches if each.text)
 
 
