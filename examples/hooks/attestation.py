@@ -10,7 +10,7 @@ import sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from director_ai.hooks.attestation import (
-    Attestation,
+    AttestationHook,
     Issuer,
     IssuerKey,
     IssuerRegistry,
@@ -28,7 +28,7 @@ def main() -> None:
     issuing, holding = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     registry = IssuerRegistry([Issuer(name=HR, keys=(IssuerKey(kid="2026", key=issuing.public_key()),))])
     revocations = Revocations()
-    hook = Attestation(registry, audience=GUARD, revocations=revocations)
+    hook = AttestationHook(registry, audience=GUARD, revocations=revocations)
 
     grant = {"capabilities": ["tool:search", "tool:files/*"], "holder": holding.public_key()}
     researcher = issue_passport(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import sys
 
-from director_ai.hooks.containment import AnchorKey, Containment, HostRules, issue_anchor
+from director_ai.hooks.containment import AnchorKey, ContainmentHook, HostRules, issue_anchor
 from director_ai.hooks.protocol import ProposedAction
 
 ACTIONS = {
@@ -31,7 +31,7 @@ def main() -> None:
             deny=("*.prod.example.com", "10.20.0.0/16"),
         )
     }
-    hook = Containment(anchor, keys=[key], rules=rules)
+    hook = ContainmentHook(anchor, keys=[key], rules=rules)
     for what, action in ACTIONS.items():
         verdict = hook.judge_action(action)
         sys.stdout.write(f"{verdict.decision:5}  {what}: {', '.join(verdict.reasons) or 'stays inside'}\n")

@@ -9,7 +9,7 @@ import random
 import sys
 
 from director_ai.hooks.protocol import Occasion
-from director_ai.hooks.trajectory import PreflightHook
+from director_ai.hooks.trajectory import TrajectoryHook
 
 
 def steady(seed: int, _: Occasion) -> list[float]:
@@ -24,7 +24,7 @@ def erratic(seed: int, _: Occasion) -> list[float]:
     return [steps.uniform(0.7, 1.0) if steps.random() > 0.06 else 0.2 for _ in range(12)]
 
 
-hook = PreflightHook(simulations=40, seed=7, max_halt_rate=0.2, min_coherence=0.6)
+hook = TrajectoryHook(simulations=40, seed=7, max_halt_rate=0.2, min_coherence=0.6)
 occasion = Occasion(prompt="Drain tank 4 into tank 5.", tenant_id="acme")
 
 for actor in (steady, erratic):

@@ -21,7 +21,7 @@ from director_ai.core.safety_event import POLICY_DECISIONS, safety_event_schema,
 from director_ai.errors import ConfigError
 from director_ai.hooks.attestation import (
     REASONS,
-    Attestation,
+    AttestationHook,
     Issuer,
     IssuerKey,
     IssuerRegistry,
@@ -59,8 +59,8 @@ def passport(**more: Any) -> str:
     return issue_passport(KEY, **made | more)
 
 
-def attesting(found: IssuerRegistry | None = None, **more: Any) -> Attestation:
-    return Attestation(found or registry(), **{"audience": "guard.acme", "clock": ManualClock(NOW)} | more)
+def attesting(found: IssuerRegistry | None = None, **more: Any) -> AttestationHook:
+    return AttestationHook(found or registry(), **{"audience": "guard.acme", "clock": ManualClock(NOW)} | more)
 
 
 def test_a_hook_is_what_the_protocol_asks_for() -> None:
@@ -68,7 +68,7 @@ def test_a_hook_is_what_the_protocol_asks_for() -> None:
     assert isinstance(hook, Hook)
     assert (hook.hook_id, hook.hook_scope) == ("attestation.passport", "attestation")
     assert moments_of(hook) == {"request", "action"}
-    assert is_quick(Attestation(registry(), audience="a", revocations=Revocations(), nonces=Nonces()))
+    assert is_quick(AttestationHook(registry(), audience="a", revocations=Revocations(), nonces=Nonces()))
     assert not is_quick(attesting())
 
 
@@ -348,7 +348,7 @@ def test_settings_that_cannot_be_right_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         attesting(**bad)
     with pytest.raises(ConfigError):
-        Attestation({ISSUER: KEY}, audience="a")  # type: ignore[arg-type]
+        AttestationHook({ISSUER: KEY}, audience="a")  # type: ignore[arg-type]
 
 
 GOOD_KEY = IssuerKey(kid="k1", key=KEY.public_key())

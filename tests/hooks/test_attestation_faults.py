@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from director_ai.core.safety_event import validate_safety_event
-from director_ai.hooks.attestation import Attestation, Issuer, IssuerKey, IssuerRegistry, issue_passport
+from director_ai.hooks.attestation import AttestationHook, Issuer, IssuerKey, IssuerRegistry, issue_passport
 from director_ai.hooks.protocol import Occasion, ProposedAction, consult, may_go_on
 from director_ai.testing import FAULTS, ManualClock, make_fault
 
@@ -34,10 +34,10 @@ class Store:
         self.claim = self.is_revoked = answer
 
 
-def hook_with(part: str, fault: Callable[..., Any]) -> Attestation:
+def hook_with(part: str, fault: Callable[..., Any]) -> AttestationHook:
     parts: dict[str, Any] = {"clock": ManualClock(NOW)}
     parts[part] = Store(fault) if part in ("revocations", "nonces") else fault
-    return Attestation(REGISTRY, audience="guard", **parts)
+    return AttestationHook(REGISTRY, audience="guard", **parts)
 
 
 def test_without_a_fault_it_goes_on() -> None:

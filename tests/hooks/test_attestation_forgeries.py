@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from director_ai.hooks.attestation import (
-    Attestation,
+    AttestationHook,
     Issuer,
     IssuerKey,
     IssuerRegistry,
@@ -55,8 +55,8 @@ CLAIMS = {
 HEADER = {"alg": "EdDSA", "kid": "k1", "typ": "agent-passport+jwt"}
 
 
-def attesting(**more: Any) -> Attestation:
-    return Attestation(REGISTRY, **{"audience": "guard.acme", "clock": ManualClock(NOW)} | more)
+def attesting(**more: Any) -> AttestationHook:
+    return AttestationHook(REGISTRY, **{"audience": "guard.acme", "clock": ManualClock(NOW)} | more)
 
 
 HOOK = attesting()

@@ -19,7 +19,7 @@ from director_ai.errors import ConfigError, PayloadError, UnknownOption
 from director_ai.hooks.containment import (
     REASONS,
     AnchorKey,
-    Containment,
+    ContainmentHook,
     ContainmentVerdict,
     HostRules,
     issue_anchor,
@@ -41,9 +41,9 @@ def anchor(**more: Any) -> str:
     return issue_anchor(KEY, **({"subject": "agent-7", "scope": "sandbox", "now": NOW} | more))
 
 
-def contained(token: Any = None, **more: Any) -> Containment:
+def contained(token: Any = None, **more: Any) -> ContainmentHook:
     made = {"keys": [KEY], "rules": {"sandbox": RULES}, "clock": ManualClock(NOW)} | more
-    return Containment(token or anchor(), **made)
+    return ContainmentHook(token or anchor(), **made)
 
 
 def call(**arguments: Any) -> ProposedAction:
@@ -141,7 +141,9 @@ def test_anchors_may_come_from_a_function_of_the_occasion() -> None:
 
 
 def test_it_says_whether_it_asks_nobody() -> None:
-    assert is_quick(Containment(issue_anchor(KEY, subject="a", scope="sandbox"), keys=[KEY], rules={"sandbox": RULES}))
+    assert is_quick(
+        ContainmentHook(issue_anchor(KEY, subject="a", scope="sandbox"), keys=[KEY], rules={"sandbox": RULES})
+    )
     assert not is_quick(contained())
     assert not is_quick(contained(lambda _: anchor()))
 
@@ -173,7 +175,7 @@ def test_settings_that_cannot_be_right_are_refused(bad: dict[str, Any]) -> None:
 @pytest.mark.parametrize("token", ["", "nonsense", 5, None, anchor()[:-2] + "AA"], ids=repr)
 def test_an_anchor_that_can_never_count_is_refused_when_the_hook_is_made(token: Any) -> None:
     with pytest.raises(PayloadError):
-        Containment(token, keys=[KEY], rules={"sandbox": RULES})
+        ContainmentHook(token, keys=[KEY], rules={"sandbox": RULES})
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_every_decision_makes_an_event_that_validates(decision: str, occasion: O
 
 def test_no_event_says_what_was_said_or_who_it_was() -> None:
     token = issue_anchor(KEY, subject=f"{CANARY}-1", scope="sandbox", now=NOW, anchor_id=f"{CANARY}-2", nonce=CANARY)
-    hook = Containment(token, keys=[KEY], rules={"sandbox": RULES}, clock=ManualClock(NOW))
+    hook = ContainmentHook(token, keys=[KEY], rules={"sandbox": RULES}, clock=ManualClock(NOW))
     action = ProposedAction(
         name=f"{CANARY}.call",
         arguments={CANARY: [f"https://{CANARY}.prod.example.com", f"https://{CANARY}.org"], "password": f"{CANARY}1"},

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from director_ai.errors import ConfigError, PayloadError
 from director_ai.hooks.anchors import Anchor, AnchorKey, AnchorReader, issue_anchor
-from director_ai.hooks.containment import Containment, HostRules, Nonces
+from director_ai.hooks.containment import ContainmentHook, HostRules, Nonces
 from director_ai.hooks.protocol import Occasion
 from director_ai.hooks.statements import StatementRefused, decode_segment, encode_segment, read_object
 from director_ai.record.canonical import canonical
@@ -30,9 +30,9 @@ CHECKING = AnchorKey.from_ed25519(PRIVATE.public_key())
 ISSUED = issue_anchor(SECRET, subject="agent-7", scope="sandbox", now=NOW, lifetime=600)
 
 
-def contained(token: Any, **more: Any) -> Containment:
+def contained(token: Any, **more: Any) -> ContainmentHook:
     made = {"keys": [SECRET, CHECKING], "rules": {"sandbox": HostRules()}, "clock": ManualClock(NOW)} | more
-    return Containment(lambda _: token, **made)
+    return ContainmentHook(lambda _: token, **made)
 
 
 def reasons(token: Any, occasion: Occasion | None = None, **more: Any) -> tuple[str, ...]:

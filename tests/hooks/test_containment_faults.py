@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from director_ai.core.safety_event import validate_safety_event
-from director_ai.hooks.containment import AnchorKey, Containment, HostRules, issue_anchor
+from director_ai.hooks.containment import AnchorKey, ContainmentHook, HostRules, issue_anchor
 from director_ai.hooks.protocol import Occasion, ProposedAction, consult, may_go_on
 from director_ai.testing import FAULTS, ManualClock, make_fault
 
@@ -30,10 +30,10 @@ class Store:
         self.claim = claim
 
 
-def hook_with(part: str, fault: Callable[..., Any]) -> Containment:
+def hook_with(part: str, fault: Callable[..., Any]) -> ContainmentHook:
     parts: dict[str, Any] = {"anchor": TOKEN, "clock": ManualClock(NOW), "finds_secret": None, "nonces": None}
     parts[part] = Store(fault) if part == "nonces" else fault
-    return Containment(parts.pop("anchor"), keys=[KEY], rules={"sandbox": HostRules()}, **parts)
+    return ContainmentHook(parts.pop("anchor"), keys=[KEY], rules={"sandbox": HostRules()}, **parts)
 
 
 def test_without_a_fault_it_goes_on() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from director_ai.hooks.addresses import find_hosts
-from director_ai.hooks.containment import AnchorKey, Containment, HostRules, issue_anchor
+from director_ai.hooks.containment import AnchorKey, ContainmentHook, HostRules, issue_anchor
 from director_ai.hooks.numerals import addresses_of
 from director_ai.hooks.protocol import Occasion, ProposedAction
 from director_ai.testing import ManualClock
@@ -30,19 +30,19 @@ RULES = HostRules(
 OPEN = HostRules(deny=RULES.deny)
 
 
-def contained(rules: HostRules = RULES, scope: Any = "sandbox") -> Containment:
+def contained(rules: HostRules = RULES, scope: Any = "sandbox") -> ContainmentHook:
     token = issue_anchor(KEY, subject="agent-7", scope=scope, now=NOW)
-    return Containment(token, keys=[KEY], rules={scope: rules}, clock=ManualClock(NOW))
+    return ContainmentHook(token, keys=[KEY], rules={scope: rules}, clock=ManualClock(NOW))
 
 
 HOOK, OPEN_HOOK = contained(), contained(OPEN)
 
 
-def text_reasons(text: str, hook: Containment = HOOK) -> set[str]:
+def text_reasons(text: str, hook: ContainmentHook = HOOK) -> set[str]:
     return set(hook.judge_text(text).reasons)
 
 
-def action_reasons(hook: Containment = HOOK, **arguments: Any) -> set[str]:
+def action_reasons(hook: ContainmentHook = HOOK, **arguments: Any) -> set[str]:
     return set(hook.examine(Occasion(action=ProposedAction(name="call", arguments=arguments))).reasons)
 
 

@@ -59,7 +59,7 @@ NOT_ASSERTED = [
     "Aspirin is a drug dealer.", "Aspirin is a drug of abuse.", "Aspirin is a promising new drug.", "It treats malaria.",
     "This is a drug.", "The drug is a painkiller.", "He was born in Rome.", "There is a drug.", "Aspirin is in Paris.",
     "Aspirin treats malaria or headaches.", "Aspirin never treats malaria.", "The new plan from last week treats malaria.",
-    "Aspirin is a drug, allegedly.", f"{'x' * 90} is a drug.", "Hello!", "42", "", "Aspirin.", "is a", "is a drug", "treats", "a a a a", "Nobody knows whether aspirin is a drug.",
+    "Ann is near the bank.", "Bank is near Rome.", "Aspirin is a drug, allegedly.", f"{'x' * 90} is a drug.", "Hello!", "42", "", "Aspirin.", "is a", "is a drug", "treats", "a a a a", "Nobody knows whether aspirin is a drug.",
 ]  # fmt: skip
 
 

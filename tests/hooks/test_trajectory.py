@@ -20,7 +20,7 @@ from director_ai.core.safety_event import POLICY_DECISIONS, validate_safety_even
 from director_ai.core.types import CoherenceScore, ReviewResult
 from director_ai.errors import ConfigError
 from director_ai.hooks.protocol import Hook, Occasion, ProposedAction, consult
-from director_ai.hooks.trajectory import PreflightHook, PreflightVerdict, Rollout
+from director_ai.hooks.trajectory import PreflightVerdict, Rollout, TrajectoryHook
 from director_ai.testing import ManualClock
 
 CANARY = "zorblatt"
@@ -38,7 +38,7 @@ class Scripted:
 
 
 def preflight(answers: list[Any], **settings: Any) -> PreflightVerdict:
-    hook = PreflightHook(**{"simulations": len(answers), "workers": 2} | settings)
+    hook = TrajectoryHook(**{"simulations": len(answers), "workers": 2} | settings)
     return hook.preflight(Scripted(answers, hook.seeds), ASKED)
 
 
@@ -143,22 +143,22 @@ def test_texts_are_scored_with_the_prompt_they_answer() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 7, 32])
 def test_how_many_run_at_a_time_changes_nothing(workers: int) -> None:
-    def figures(hook: PreflightHook) -> Any:
+    def figures(hook: TrajectoryHook) -> Any:
         verdict = hook.preflight(wandering, ASKED)
         return {
             name: value for name in verdict.__slots__ if name != "safety_event" for value in [getattr(verdict, name)]
         }
 
     options: dict[str, Any] = {"min_coherence": 0.65, "halt_below": 0.61, "simulations": 40}
-    assert figures(PreflightHook(workers=workers, **options)) == figures(PreflightHook(workers=3, **options))
-    assert figures(PreflightHook(workers=workers, max_threads=1, **options)) == figures(PreflightHook(**options))
-    assert figures(PreflightHook(seed=1, **options)) != figures(PreflightHook(seed=2, **options))
+    assert figures(TrajectoryHook(workers=workers, **options)) == figures(TrajectoryHook(workers=3, **options))
+    assert figures(TrajectoryHook(workers=workers, max_threads=1, **options)) == figures(TrajectoryHook(**options))
+    assert figures(TrajectoryHook(seed=1, **options)) != figures(TrajectoryHook(seed=2, **options))
 
 
 @pytest.mark.parametrize("workers", [1, 4, 16])
 def test_it_stops_where_the_outcome_is_certain_and_always_at_the_same_place(workers: int) -> None:
     answers = [0.9, POOR, 0.9, POOR, POOR, 0.9, POOR, POOR] + [0.9] * 12
-    hook = PreflightHook(simulations=20, workers=workers)
+    hook = TrajectoryHook(simulations=20, workers=workers)
     scripted, let_go = Scripted(answers, hook.seeds), threading.Event()
 
     def actor(seed: int, occasion: Occasion) -> Any:
@@ -212,31 +212,31 @@ def test_a_worse_simulation_never_makes_the_verdict_milder(
 
 class TestExamining:
     def test_it_is_a_hook(self) -> None:
-        assert isinstance(PreflightHook(wandering), Hook)
+        assert isinstance(TrajectoryHook(wandering), Hook)
 
     @pytest.mark.parametrize(
         "occasion", [Occasion(), Occasion(text="Said."), Occasion(prompt=" \n"), Occasion(sender="a", text="b")]
     )
     def test_where_nothing_is_asked_for_nothing_is_simulated(self, occasion: Occasion) -> None:
-        assert PreflightHook(wandering).examine(occasion) is None
+        assert TrajectoryHook(wandering).examine(occasion) is None
 
     def test_without_an_actor_it_says_nothing(self) -> None:
         move = Occasion(action=ProposedAction(name="move"))
-        assert PreflightHook().examine(ASKED) is None
-        assert PreflightHook({"move": wandering}).examine(ASKED) is None
-        assert PreflightHook({"": wandering}).examine(move) is None
-        assert PreflightHook({"move": wandering}).examine(move) is not None
-        assert PreflightHook({"": wandering}).examine(ASKED) is not None
+        assert TrajectoryHook().examine(ASKED) is None
+        assert TrajectoryHook({"move": wandering}).examine(ASKED) is None
+        assert TrajectoryHook({"": wandering}).examine(move) is None
+        assert TrajectoryHook({"move": wandering}).examine(move) is not None
+        assert TrajectoryHook({"": wandering}).examine(ASKED) is not None
 
     def test_an_actor_sees_what_is_asked_for_and_not_what_was_said(self) -> None:
         seen: list[Occasion] = []
         action = ProposedAction(name="move", arguments={"to": 3})
         asked = dataclasses.replace(ASKED, action=action, text=CANARY, passport=CANARY)
-        PreflightHook(lambda seed, occasion: seen.append(occasion) or 0.9, simulations=1).examine(asked)
+        TrajectoryHook(lambda seed, occasion: seen.append(occasion) or 0.9, simulations=1).examine(asked)
         assert seen == [dataclasses.replace(ASKED, action=action)]
 
     def test_one_occasion_is_not_simulated_twice(self) -> None:
-        hook = PreflightHook(wandering)
+        hook = TrajectoryHook(wandering)
         first = hook.examine(ASKED)
         seen = [first]
         assert hook.examine(dataclasses.replace(ASKED, text="Said.")) is first
@@ -261,13 +261,13 @@ class TestExamining:
         "odd", [object(), {1: 2}, {"x"}, [[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]], list(range(5000))]
     )
     def test_what_cannot_be_told_apart_is_simulated_again(self, odd: Any) -> None:
-        hook = PreflightHook(wandering, simulations=2)
+        hook = TrajectoryHook(wandering, simulations=2)
         occasion = Occasion(action=ProposedAction(name="move", arguments={"a": odd}))
         assert hook.examine(occasion) is not hook.examine(occasion)
 
     def test_memory_is_bounded_in_number_and_time(self) -> None:
         clock = ManualClock()
-        hook = PreflightHook(wandering, simulations=2, remember=2, remember_for=10.0, clock=clock)
+        hook = TrajectoryHook(wandering, simulations=2, remember=2, remember_for=10.0, clock=clock)
         a, b, c = (dataclasses.replace(ASKED, request_id=name) for name in "abc")
         first, second = hook.examine(a), hook.examine(b)
         assert hook.examine(a) is first
@@ -276,21 +276,21 @@ class TestExamining:
         assert hook.examine(b) is not second
         clock.advance(10.0)
         assert hook.examine(a) is not first
-        forgetful = PreflightHook(wandering, simulations=2, remember=0)
+        forgetful = TrajectoryHook(wandering, simulations=2, remember=0)
         assert forgetful.examine(a) is not forgetful.examine(a)
 
     def test_memory_holds_no_prompts(self) -> None:
-        hook = PreflightHook(lambda seed, occasion: 0.9, simulations=2)
+        hook = TrajectoryHook(lambda seed, occasion: 0.9, simulations=2)
         verdict = hook.examine(Occasion(prompt=CANARY, action=ProposedAction(name="move", arguments={"a": CANARY})))
         assert CANARY not in repr(hook._memory._kept) + repr(verdict)
 
     def test_consulting_hands_the_verdict_on(self) -> None:
-        (verdict,) = consult([PreflightHook(lambda seed, occasion: 0.1)], ASKED, deadline=30.0)
+        (verdict,) = consult([TrajectoryHook(lambda seed, occasion: 0.1)], ASKED, deadline=30.0)
         assert isinstance(verdict, PreflightVerdict)
         assert verdict.outcome == "halt"
 
     def test_many_threads_get_the_same_figures(self) -> None:
-        hook = PreflightHook(wandering, remember=0, workers=2)
+        hook = TrajectoryHook(wandering, remember=0, workers=2)
         found: list[PreflightVerdict | None] = []
         threads = [threading.Thread(target=lambda: found.append(hook.examine(ASKED))) for _ in range(8)]
         for thread in threads:
@@ -303,7 +303,7 @@ class TestExamining:
         marked = contextvars.ContextVar("marked", default=0)
         marked.set(7)
         seen: list[int] = []
-        PreflightHook(lambda seed, occasion: seen.append(marked.get()) or 0.9, simulations=3).examine(ASKED)
+        TrajectoryHook(lambda seed, occasion: seen.append(marked.get()) or 0.9, simulations=3).examine(ASKED)
         assert seen == [7, 7, 7]
 
 
@@ -342,7 +342,7 @@ class TestExamining:
 )
 def test_settings_that_cannot_be_right_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        PreflightHook(**{"actors": wandering} | wrong)
+        TrajectoryHook(**{"actors": wandering} | wrong)
 
 
 def test_an_asynchronous_actor_is_refused_at_once() -> None:
@@ -350,7 +350,7 @@ def test_an_asynchronous_actor_is_refused_at_once() -> None:
         return 0.9
 
     with pytest.raises(ConfigError, match="synchronous"):
-        PreflightHook(actor)
+        TrajectoryHook(actor)
 
 
 def test_the_example_tells_the_steady_from_the_erratic() -> None:
@@ -362,7 +362,7 @@ def test_the_example_tells_the_steady_from_the_erratic() -> None:
 
 def test_nothing_of_the_other_hooks_is_loaded_for_it() -> None:
     code = (
-        "import sys, director_ai.hooks.trajectory as t; assert t.PreflightHook().hook_id;"
+        "import sys, director_ai.hooks.trajectory as t; assert t.TrajectoryHook().hook_id;"
         "print([name for name in ('pint', 'defusedxml', 'rdflib', 'jwt', 'onnxruntime') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 
 from director_ai.core.safety_event import validate_safety_event
 from director_ai.hooks.protocol import Occasion, Unanswered, consult, may_go_on
-from director_ai.hooks.trajectory import PreflightHook
+from director_ai.hooks.trajectory import TrajectoryHook
 from director_ai.testing import FAULTS, make_fault
 
 CANARY = "zorblatt"
@@ -42,9 +42,9 @@ def test_a_part_that_fails_halts_with_the_reason(part: str, fault: str, release:
     # A limit that a busy machine could miss by itself is set only where something is meant to miss it.
     limits: dict[str, Any] = {"simulation_timeout": 0.05 if fault in SLOW else 30.0, "deadline": 60.0}
     if part == "actor":
-        hook = PreflightHook(fail, scorer=make_fault("raises"), simulations=4, **limits)
+        hook = TrajectoryHook(fail, scorer=make_fault("raises"), simulations=4, **limits)
     else:
-        hook = PreflightHook(lambda seed, occasion: CANARY, scorer=fail, simulations=4, **limits)
+        hook = TrajectoryHook(lambda seed, occasion: CANARY, scorer=fail, simulations=4, **limits)
     verdict = hook.examine(ASKED)
     assert verdict is not None
     reason = expected(part, fault)
@@ -62,7 +62,7 @@ def test_a_part_that_fails_halts_with_the_reason(part: str, fault: str, release:
 
 
 def test_one_that_hangs_holds_up_nobody_else(release: threading.Event) -> None:
-    hook = PreflightHook(simulations=40, workers=1, simulation_timeout=0.5, deadline=60.0)
+    hook = TrajectoryHook(simulations=40, workers=1, simulation_timeout=0.5, deadline=60.0)
 
     def actor(seed: int, occasion: Occasion) -> float:
         if seed == hook.seeds[3]:
@@ -75,7 +75,7 @@ def test_one_that_hangs_holds_up_nobody_else(release: threading.Event) -> None:
 
 
 def test_time_that_does_not_suffice_is_a_halt_however_well_it_went(release: threading.Event) -> None:
-    hook = PreflightHook(simulations=30, workers=1, simulation_timeout=30.0, deadline=0.2)
+    hook = TrajectoryHook(simulations=30, workers=1, simulation_timeout=30.0, deadline=0.2)
 
     def actor(seed: int, occasion: Occasion) -> float:
         if seed == hook.seeds[29]:
@@ -89,14 +89,14 @@ def test_time_that_does_not_suffice_is_a_halt_however_well_it_went(release: thre
 
 
 def test_nothing_at_all_in_time_is_a_halt(release: threading.Event) -> None:
-    verdict = PreflightHook(lambda seed, occasion: release.wait(60), deadline=0.05).examine(ASKED)
+    verdict = TrajectoryHook(lambda seed, occasion: release.wait(60), deadline=0.05).examine(ASKED)
     assert verdict is not None
     assert (verdict.outcome, verdict.rollouts, verdict.halt_rate, verdict.mean_coherence) == ("halt", (), 1.0, 0.0)
     validate_safety_event(verdict.safety_event.to_dict())
 
 
 def test_too_many_that_still_hang_refuse_further_simulations(release: threading.Event) -> None:
-    hook = PreflightHook(lambda seed, occasion: release.wait(60), workers=3, max_threads=6, deadline=0.02, remember=0)
+    hook = TrajectoryHook(lambda seed, occasion: release.wait(60), workers=3, max_threads=6, deadline=0.02, remember=0)
     found = [verdict for verdict in (hook.examine(ASKED) for _ in range(4)) if verdict]
     for verdict in found:
         validate_safety_event(verdict.safety_event.to_dict())
@@ -113,7 +113,7 @@ def test_too_many_that_still_hang_refuse_further_simulations(release: threading.
 
 
 def test_a_hook_that_takes_too_long_for_who_asks_is_unanswered(release: threading.Event) -> None:
-    (verdict,) = consult([PreflightHook(lambda seed, occasion: release.wait(60))], ASKED, deadline=0.05)
+    (verdict,) = consult([TrajectoryHook(lambda seed, occasion: release.wait(60))], ASKED, deadline=0.05)
     assert isinstance(verdict, Unanswered)
     assert verdict.safety_event.halt_reason == "hook_timeout"
     assert not may_go_on([verdict])
@@ -125,7 +125,7 @@ def test_interrupts_and_cancellations_pass(part: str, interrupt: type[BaseExcept
     def stop(*_: Any) -> Any:
         raise interrupt
 
-    hook = PreflightHook(stop if part == "actor" else lambda seed, occasion: "text", scorer=stop)
+    hook = TrajectoryHook(stop if part == "actor" else lambda seed, occasion: "text", scorer=stop)
     with pytest.raises(interrupt):
         hook.examine(ASKED)
 
@@ -134,7 +134,7 @@ def test_a_closed_generator_is_a_failure_like_any_other() -> None:
     def stop(*_: Any) -> Any:
         raise GeneratorExit
 
-    verdict = PreflightHook(stop, simulations=3).examine(ASKED)
+    verdict = TrajectoryHook(stop, simulations=3).examine(ASKED)
     assert verdict is not None
     assert verdict.faults == {"actor_error": 1}
 
@@ -144,8 +144,8 @@ def test_a_coroutine_in_place_of_an_answer_is_none() -> None:
         return 0.9
 
     for hook in (
-        PreflightHook(lambda seed, occasion: later(), simulations=2),
-        PreflightHook(lambda seed, occasion: "text", scorer=lambda prompt, text: later(), simulations=2),
+        TrajectoryHook(lambda seed, occasion: later(), simulations=2),
+        TrajectoryHook(lambda seed, occasion: "text", scorer=lambda prompt, text: later(), simulations=2),
     ):
         verdict = hook.examine(ASKED)
         assert verdict is not None
@@ -160,7 +160,7 @@ class Hostile:
 
 
 def test_an_answer_that_raises_when_looked_at_counts_as_halted() -> None:
-    verdict = PreflightHook(lambda seed, occasion: Hostile(), simulations=2).examine(ASKED)
+    verdict = TrajectoryHook(lambda seed, occasion: Hostile(), simulations=2).examine(ASKED)
     assert verdict is not None
     assert verdict.faults == {"actor_invalid": 1}
 
@@ -170,6 +170,6 @@ def test_a_clock_that_fails_only_costs_the_memory(fault: str) -> None:
     def actor(seed: int, occasion: Occasion) -> float:
         return 0.9
 
-    hook = PreflightHook(actor, simulations=20, clock=make_fault(fault))
+    hook = TrajectoryHook(actor, simulations=20, clock=make_fault(fault))
     found = [hook.examine(ASKED) for _ in range(2)]
     assert all(verdict is not None and verdict.outcome == "proceed" for verdict in found)

@@ -9,7 +9,7 @@ import pytest
 from servers import CHAT, StallingUpstream, served, server_of
 
 from director_ai.serve.backlog import LEAST, WINDOW_SECONDS, Backlog
-from director_ai.serve.buffers import Feed
+from director_ai.serve.buffers import MANY, Feed
 
 
 class Clock:
@@ -47,20 +47,20 @@ def test_without_a_limit_nobody_is_refused() -> None:
     assert not backlog.is_long
 
 
-def test_text_that_waited_is_taken_at_once_and_tells_how_long() -> None:
+@pytest.mark.parametrize(("tokens", "taken"), [(3, 3), (MANY + 1, MANY + 1), (MANY + 2, 1), (5 * MANY, 1)])
+def test_much_text_that_waited_is_taken_at_once_and_all_tells_how_long_it_waited(tokens: int, taken: int) -> None:
     waits: list[float] = []
 
     async def run() -> list[str]:
         feed = Feed(waits.append)
-        await feed.put("Refunds are ")
-        await feed.put("available.")
-        taken = [await anext(feed)]
-        await feed.put(" Goodbye!")
+        for number in range(tokens):
+            await feed.put(f"{number} ")
         feed.end()
-        return taken + [each async for each in feed]
+        return [each async for each in feed]
 
-    assert asyncio.run(run()) == ["Refunds are available.", " Goodbye!"]
-    assert len(waits) == 2
+    came = asyncio.run(run())
+    assert "".join(came) == "".join(f"{number} " for number in range(tokens))
+    assert len(came) == len(waits) == taken
     assert all(wait >= 0.0 for wait in waits)
 
 

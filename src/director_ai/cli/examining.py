@@ -25,9 +25,10 @@ State = Literal["ok", "note", "broken"]
 
 NEEDED: Final = ("alembic", "anyio", "cryptography", "numpy", "onnxruntime", "prometheus_client", "regex", "sqlalchemy")
 EXTRAS: Final = {
-    "server": (("fastapi", "uvicorn", "httpx2", "jinja2", "limits"), "the proxy and the review page"),
+    "server": (("fastapi", "uvicorn", "aiohttp", "jinja2", "limits"), "the proxy and the review page"),
     "oidc": (("jwt",), "tokens of an identity provider"),
-    "otel": (("opentelemetry.sdk",), "spans and evaluation events"),
+    "otel": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "spans and evaluation events"),
+    "hooks": (("defusedxml", "owlrl", "pint", "jwt", "rdflib"), "physical actions, passports and ontologies"),
     "openai": (("httpx2",), "rewriters that ask an OpenAI-compatible endpoint"),
     "anthropic": (("httpx2",), "rewriters that ask Anthropic's"),
     "postgres": (("psycopg",), "the knowledge base, reviews and records in a server"),

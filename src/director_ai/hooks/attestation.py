@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REASONS",
-    "Attestation",
+    "AttestationHook",
     "Issuer",
     "IssuerKey",
     "IssuerRegistry",
@@ -88,7 +88,7 @@ class PassportVerdict:
         return reasons_of(self.findings)
 
 
-class Attestation:
+class AttestationHook:
     """Asks for a passport before anything is done, and holds the action to what it grants.
 
     Args:

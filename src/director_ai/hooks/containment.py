@@ -29,7 +29,7 @@ __all__ = [
     "REASONS",
     "Anchor",
     "AnchorKey",
-    "Containment",
+    "ContainmentHook",
     "ContainmentVerdict",
     "HostRules",
     "NonceStore",
@@ -76,7 +76,7 @@ class ContainmentVerdict:
         return reasons_of(self.findings)
 
 
-class Containment:
+class ContainmentHook:
     """Holds an agent to the scope that a signed anchor gives it.
 
     Args:

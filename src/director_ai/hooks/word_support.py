@@ -6,6 +6,8 @@ import re
 from typing import Final
 
 from director_ai.core.grammar import words
+from director_ai.core.scoring.claims import role_of
+from director_ai.core.segment import split_sentences
 
 __all__ = ["word_support"]
 
@@ -23,9 +25,10 @@ _BEGINNING: Final = 5
 def word_support(text: str, context: str) -> float | None:
     """Return the share of a message's telling words, or of its figures if that is less, that its context has.
 
-    None where it has neither: a message that tells nothing earns nothing.
+    None where it has neither: a message that tells nothing, or only greets, earns nothing.
     """
-    told = set(_WORD.findall(text.casefold())) - _COMMON
+    said = [sentence for sentence in split_sentences(text) if role_of(sentence) != "greeting"]
+    told = set(_WORD.findall("".join(said).casefold())) - _COMMON
     if not told:
         return None
     held = {word if word[0].isdigit() else word[:_BEGINNING] for word in _WORD.findall(context.casefold())}

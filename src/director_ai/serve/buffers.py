@@ -14,6 +14,8 @@ __all__ = ["Feed", "Outbox"]
 
 MOST_WAITING: Final = 8 * 1024
 """Characters of one channel that were read and not judged yet; beyond that the upstream waits."""
+MANY: Final = 32
+"""Tokens of one channel that wait, beyond which they are taken as one."""
 MOST_UNSENT: Final = 128 * 1024
 """Bytes that the client has not taken yet; beyond that everything waits."""
 
@@ -26,10 +28,9 @@ class Feed:
     """
 
     def __init__(self, lagged: Callable[[float], None] | None = None) -> None:
-        self._tokens: list[str] = []
+        self._tokens: deque[tuple[float, str]] = deque()
+        """With the time at which each came."""
         self._size = 0
-        self._since = 0.0
-        """When the first of the text that waits came."""
         self._lagged = lagged
         self._ended = False
         self._changed = asyncio.Event()
@@ -39,9 +40,7 @@ class Feed:
         """Add text; wait while too much of it is not judged yet."""
         if self._ended:
             return
-        if not self._tokens:
-            self._since = time.monotonic()
-        self._tokens.append(text)
+        self._tokens.append((time.monotonic(), text))
         self._size += len(text)
         self._changed.set()
         while self._size > MOST_WAITING and not self._ended:
@@ -63,13 +62,14 @@ class Feed:
                 raise StopAsyncIteration
             self._changed.clear()
             await self._changed.wait()
-        # All at once: how text is cut changes nothing, and who is behind catches up.
-        text = "".join(self._tokens)
-        self._tokens.clear()
-        self._size = 0
+        came, text = self._tokens.popleft()
+        if len(self._tokens) > MANY:  # how text is cut changes nothing, and who is behind catches up
+            text = "".join([text, *(token for _, token in self._tokens)])
+            self._tokens.clear()
+        self._size -= len(text)
         self._taken.set()
         if self._lagged is not None:
-            self._lagged(time.monotonic() - self._since)
+            self._lagged(time.monotonic() - came)
         return text
 
 

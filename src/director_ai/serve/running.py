@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -44,8 +45,10 @@ _log: Final = logging.getLogger(__name__)
 class Running(uvicorn.Server):
     """Stops accepting when it is told to end, gives open streams their grace, and ends what is left as halted."""
 
-    def __init__(self, server: Server, turns: Turns | None = None) -> None:
+    def __init__(self, server: Server, turns: Turns | None = None, *, is_alone: bool = False) -> None:
         self.server, self._turns = server, turns
+        self._is_to_settle = is_alone
+        """Whether what is loaded by now is still to be put out of the garbage collector's way."""
         self._idle: dict[Any, tuple[Any, float]] = {}
         """Connections between two requests: behind which one, and since when."""
         self._accepting: list[asyncio.Task[None]] = []
@@ -112,6 +115,11 @@ class Running(uvicorn.Server):
         if self._turns is not None:
             self._turns.note(len(self.server_state.connections))
             self.should_exit |= any(task.done() for task in self._accepting)  # another worker can do what this cannot
+        if self._is_to_settle and self.server.is_warm:
+            # Looking through all that never goes away is what makes the slowest clauses slow.
+            self._is_to_settle = False
+            gc.collect()
+            gc.freeze()
         if counter % TICKS == 0:
             self._close_silent(time.monotonic())
         return await super().on_tick(counter)
@@ -151,7 +159,7 @@ class Running(uvicorn.Server):
 def run(server: Server, bound: socket.socket, turns: Turns | None = None) -> None:
     """Serve until a signal says to end; with turns, as one of several workers."""
     with bound, server:  # whoever is pressed to end at once closes the databases all the same
-        Running(server, turns).run(sockets=[bound])
+        Running(server, turns, is_alone=True).run(sockets=[bound])
 
 
 async def _until_readable(bound: socket.socket) -> None:

@@ -13,7 +13,7 @@ from director_ai.hooks.ontology.markup import vet_xml
 
 try:
     from owlrl.OWLRL import OWLRL_Semantics  # type: ignore[import-untyped]
-    from rdflib import OWL, RDF, RDFS, Graph, URIRef
+    from rdflib import OWL, RDFS, Graph, URIRef
 
     from director_ai.hooks.ontology.graph import compile_ontology
 except ImportError:
@@ -142,8 +142,6 @@ def _closed(stated: Graph, most: int) -> Graph:
     for whole, _, parts in stated.triples((None, OWL.disjointUnionOf, None)):
         for part in stated.items(parts):
             graph.add((part, RDFS.subClassOf, whole))
-    for kind in stated.subjects(RDF.type, RDFS.Class):
-        graph.add((kind, RDF.type, OWL.Class))
     rules = _BoundedClosure(graph, False, False)
     rules.most = most
     rules.closure()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from director_ai.core.grammar import AUXILIARIES, PRONOUNS, SUBORDINATORS, words
 from director_ai.core.scoring.claims import visible
 from director_ai.hooks.ontology.checking import Assertion
-from director_ai.hooks.ontology.terms import stem
+from director_ai.hooks.ontology.terms import name_key, stem
 
 if TYPE_CHECKING:
     from director_ai.hooks.ontology.terms import Ontology
@@ -64,10 +64,14 @@ class ClauseReader:
         self._individuals = ontology.individual_names
         phrases: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
         self._values: set[tuple[str, ...]] = set()
+        names = (*ontology.individual_names.items(), *ontology.class_names.items())
+        self._ambiguous = frozenset([name for name, meant in names if len(meant) > 1])
         for name, meant in ontology.relation_names.items():
+            if len(meant) > 1:
+                continue
             parts = tuple(name.split())
             phrases[parts[0]].append(parts)
-            if any(ontology.relations[each].takes_values for each in meant):
+            if ontology.relations[meant[0]].takes_values:
                 self._values.add(parts)
         self._starts = _COPULAS | phrases.keys()
         self._phrases = {first: sorted(all_of, key=len, reverse=True) for first, all_of in phrases.items()}
@@ -106,8 +110,9 @@ class ClauseReader:
             named = self._subject(tokens, small, stems, start, at, is_class=not phrase)
             subject = named or (subject if opens and all(word in _OPENERS | {","} for word in small[start:at]) else "")
             objects, at = self._objects(phrase, tokens, small, stems, after)
+            clear = [each for each in objects if self._ambiguous.isdisjoint(map(name_key, (subject, each)))]
             if subject:
-                found += [Assertion(subject, " ".join(phrase) or "is a", each) for each in objects]
+                found += [Assertion(subject, " ".join(phrase) or "is a", each) for each in clear]
             start = at
         return found
 

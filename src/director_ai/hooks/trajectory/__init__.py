@@ -5,7 +5,7 @@ actor ─► rollouts (one simulation each) ─► simulations (side by side, in
 
 from __future__ import annotations
 
-from director_ai.hooks.trajectory.hook import PreflightHook, PreflightVerdict
+from director_ai.hooks.trajectory.hook import PreflightVerdict, TrajectoryHook
 from director_ai.hooks.trajectory.rollouts import Rollout
 
-__all__ = ["PreflightHook", "PreflightVerdict", "Rollout"]
+__all__ = ["PreflightVerdict", "Rollout", "TrajectoryHook"]

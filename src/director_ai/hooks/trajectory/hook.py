@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from director_ai.core.safety_event import PolicyDecision, SafetyEvent
     from director_ai.hooks.trajectory.simulations import Simulated
 
-__all__ = ["PreflightHook", "PreflightVerdict"]
+__all__ = ["PreflightVerdict", "TrajectoryHook"]
 
 _DECISIONS: Final[Mapping[str, PolicyDecision]] = {"proceed": "allow", "warn": "warn", "halt": "halt"}
 _EXPLANATIONS: Final = {
@@ -70,7 +70,7 @@ class PreflightVerdict:
         return self.outcome != "halt"
 
 
-class PreflightHook:
+class TrajectoryHook:
     """Simulates an actor before it may act.
 
     Args:
