@@ -85,7 +85,9 @@ class SafetyEvent:
         if self.schema_version != SCHEMA_VERSION:
             raise PayloadError(f"schema_version must be {SCHEMA_VERSION!r}; this release reads no other")
         for name in _TEXT_FIELDS:
-            _check_text(name, getattr(self, name))
+            value = getattr(self, name)
+            if type(value) is not str or not value.isascii():
+                _check_text(name, value)
         for name in ("event_id", "hook_id"):
             if not getattr(self, name).strip():
                 raise PayloadError(f"{name} must not be blank")
@@ -96,8 +98,8 @@ class SafetyEvent:
         if self.policy_decision not in POLICY_DECISIONS:
             raise UnknownOption("policy_decision", self.policy_decision, POLICY_DECISIONS)
         for name, high in (("threshold", 1.0), ("observed_score", 1.0), ("latency_ms", math.inf)):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_number(name, getattr(self, name), 0.0, high, PayloadError))
+            if (figure := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check_number(name, figure, 0.0, high, PayloadError))
         if self.trace_attribution is not None:
             object.__setattr__(self, "trace_attribution", _checked_trace(self.trace_attribution))
         # The containers are copied, so that nobody who holds the originals can change a recorded event.

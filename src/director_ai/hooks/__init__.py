@@ -1,7 +1,7 @@
 """Hooks that examine what agents say and do beside the scorer.
 
-Each is a module of its own: `containment`, `cyber_physical`, `attestation`, `ontology`, `trajectory` and `swarm`. Names are
-loaded when they are first used: no hook pays for another one's libraries.
+Each is a module of its own: `containment`, `cyber_physical`, `attestation`, `ontology`, `trajectory` and `swarm`. Names
+are loaded when they are first used: no hook pays for another one's libraries.
 """
 
 from __future__ import annotations

@@ -62,37 +62,50 @@ class AttachedHooks:
                     self._record(verdict.safety_event)
 
     def rules(self, occasion: Occasion, noted: list[SafetyEvent]) -> list[Rule]:
-        """Return the hooks as checks of one stream; `noted` gets the events of all their verdicts."""
-        return [
-            Rule(
-                check=_HookCheck(hook, occasion, self, noted),
-                on_fail="halt",
-                deadline=None if is_quick(hook) else self._deadline,
-            )
-            for hook in self._hooks
-            if moments_of(hook) & {"request", "text"}
+        """Return the hooks as checks of one stream; `noted` gets the events of all their verdicts.
+
+        Those that only compute share one check for each frontier; the others have each their own, with a deadline.
+        """
+        wanted = [hook for hook in self._hooks if moments_of(hook) & {"request", "text"}]
+        quick: dict[Frontier, list[Hook]] = {}
+        for hook in sorted(filter(is_quick, wanted), key=lambda hook: "text" not in moments_of(hook)):
+            # Who is asked before the first word alone goes with others who are asked anyway.
+            usual: Frontier = "sentence" if "text" in moments_of(hook) else next(iter(quick), "word")
+            quick.setdefault(getattr(hook, "frontier", usual), []).append(hook)
+        made = [
+            Rule(check=_HookCheck(hooks, frontier, occasion, self, noted), on_fail="halt")
+            for frontier, hooks in quick.items()
         ]
+        for hook in (hook for hook in wanted if not is_quick(hook)):
+            usual = "sentence" if "text" in moments_of(hook) else "word"
+            check = _HookCheck([hook], getattr(hook, "frontier", usual), occasion, self, noted)
+            made.append(Rule(check=check, on_fail="halt", deadline=self._deadline))
+        return made
 
 
 class _HookCheck:
-    """One hook, asked about one stream: before its first word, and about each piece of it."""
+    """Hooks, asked about one stream: before its first word, and about each piece of it."""
 
-    def __init__(self, hook: Hook, occasion: Occasion, attached: AttachedHooks, noted: list[SafetyEvent]) -> None:
-        self._hook, self._occasion, self._attached, self._noted = hook, occasion, attached, noted
-        moments = moments_of(hook)
-        self.name = hook.hook_id
-        usual: Frontier = "sentence" if "text" in moments else "word"
-        self.frontier: Frontier = getattr(hook, "frontier", usual)
-        self._has_begun = "request" not in moments
-        self._reads = "text" in moments
+    def __init__(
+        self,
+        hooks: list[Hook],
+        frontier: Frontier,
+        occasion: Occasion,
+        attached: AttachedHooks,
+        noted: list[SafetyEvent],
+    ) -> None:
+        self._occasion, self._attached, self._noted = occasion, attached, noted
+        self.name = hooks[0].hook_id if len(hooks) == 1 else f"hooks.{frontier}"
+        self.frontier: Frontier = frontier
+        self._at_first = [hook for hook in hooks if "request" in moments_of(hook)]
+        self._of_text = [hook for hook in hooks if "text" in moments_of(hook)]
 
     def find(self, text: str) -> list[Edit]:
-        """Return one edit of the whole piece where the hook halts or blocks."""
-        asked = [] if self._has_begun else [self._occasion]
-        self._has_begun = True
-        if self._reads and text.strip():
-            asked.append(dataclasses.replace(self._occasion, text=text))
-        found = [verdict for each in asked for verdict in consult([self._hook], each)]
+        """Return one edit of the whole piece where a hook halts or blocks."""
+        found = consult(self._at_first, self._occasion)
+        self._at_first = []
+        if self._of_text and text.strip():
+            found += consult(self._of_text, dataclasses.replace(self._occasion, text=text))
         self._attached.keep(found)
         self._noted += [verdict.safety_event for verdict in found]
         if may_go_on(found):

@@ -92,7 +92,6 @@ class TrajectoryHook:
 
     hook_id = "trajectory.preflight"
     hook_scope = "trajectory"
-    moments = frozenset({"request", "action"})
     is_quick = False
 
     def __init__(  # noqa: PLR0913 - settings, each with a default
@@ -115,6 +114,9 @@ class TrajectoryHook:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._actors = _checked_actors(actors)
+        answers = callable(self._actors) or "" in self._actors
+        self.moments = frozenset({"request", "action"} if answers else {"action"})
+        """Before an answer it is asked only where somebody acts out prompts."""
         self._scorer = None if scorer is None else _checked_function("scorer", scorer)
         self._planned = check_count("simulations", simulations, 1, 1000)
         self._max_halt_rate = check_number("max_halt_rate", max_halt_rate)
