@@ -219,7 +219,6 @@ def test_where_all_are_refused_the_fallback_shows_nothing_of_them() -> None:
         (Wary(hook_scope="elsewhere"), UnknownOption),
         (Wary(moments=("always",)), UnknownOption),
     ],
-    ids=repr,
 )
 def test_what_is_no_hook_is_refused_at_once(wrong: Any, error: type[Exception]) -> None:
     with pytest.raises(error):

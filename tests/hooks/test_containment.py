@@ -172,7 +172,7 @@ def test_settings_that_cannot_be_right_are_refused(bad: dict[str, Any]) -> None:
         contained(**bad)
 
 
-@pytest.mark.parametrize("token", ["", "nonsense", 5, None, anchor()[:-2] + "AA"], ids=repr)
+@pytest.mark.parametrize("token", ["", "nonsense", 5, None, anchor()[:-2] + "AA"])
 def test_an_anchor_that_can_never_count_is_refused_when_the_hook_is_made(token: Any) -> None:
     with pytest.raises(PayloadError):
         ContainmentHook(token, keys=[KEY], rules={"sandbox": RULES})

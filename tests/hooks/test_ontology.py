@@ -272,7 +272,7 @@ def test_malformed_assertions_block(assertion: Any) -> None:
     assert (verdict.decision, verdict.reasons) == ("block", ("malformed_assertion at=0",))
 
 
-@pytest.mark.parametrize("assertions", ["text", None, 5, {"a": "b"}, {("a", "is_a", "Drug")}, b"x"], ids=repr)
+@pytest.mark.parametrize("assertions", ["text", None, 5, {"a": "b"}, {("a", "is_a", "Drug")}, b"x"])
 def test_what_is_no_list_of_assertions_blocks(assertions: Any) -> None:
     verdict = HOOK.check(assertions)
     assert (verdict.decision, verdict.reasons) == ("block", ("reader_invalid",))

@@ -97,7 +97,6 @@ def test_whose_business_it_is_not_says_nothing() -> None:
         (event(halt_reason="The text said so!"), "hook_error"),
         (event(attributes={"said": f"the {CANARY} is closed"}), "hook_error"),
     ],
-    ids=repr,
 )
 def test_who_fails_to_answer_blocks(answer: object, reason: str) -> None:
     (verdict,) = consult([Failing(answer)], Occasion(text=CANARY, tenant_id="acme"))
@@ -153,7 +152,6 @@ def test_another_verdict_never_makes_the_decision_milder(decisions: list[str], a
         {"action": "delete"},
         {"action": {"name": "delete"}},
     ],
-    ids=repr,
 )
 def test_what_is_no_occasion_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

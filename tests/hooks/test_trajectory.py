@@ -338,7 +338,6 @@ class TestExamining:
         {"remember_for": float("nan")},
         {"clock": None},
     ],
-    ids=str,
 )
 def test_settings_that_cannot_be_right_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

@@ -18,7 +18,7 @@ def check_number(
     name: str, value: object, low: float = 0.0, high: float = 1.0, error: type[DirectorError] = ConfigError
 ) -> float:
     """Return a finite number in [low, high] as a float, or refuse it by its name."""
-    if type(value) is float and low <= value <= high and value != math.inf:
+    if type(value) is float and low <= value <= high and math.isfinite(value):
         return value
     bounds = f"a number from {low:g} to {high:g}" if math.isfinite(high) else f"a finite number of at least {low:g}"
     if isinstance(value, bool) or not issubclass(type(value), numbers.Real):
