@@ -12,11 +12,12 @@ import functools
 import inspect
 import logging
 import math
+import os
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NoReturn, Protocol, TypeVar
+from typing import Any, Final, Literal, NoReturn, Protocol, TypedDict, TypeVar, Unpack
 
 from director_ai.core.identifiers import check_identifier
 from director_ai.core.ranges import as_score, check_count, check_seconds
@@ -28,8 +29,8 @@ from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.runtime.plan import Late
 from director_ai.core.runtime.release import type_name
 from director_ai.core.safety_event import SafetyEvent
+from director_ai.core.scoring.excerpts import supported_sentences
 from director_ai.core.scoring.judging import read_chunks
-from director_ai.core.segment import split_sentences
 from director_ai.core.types import CoherenceScore, HaltEvidence, ReviewResult, ScoringEvidence
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.generators import EndpointError, NoAnswer, read_candidate, whole_characters
@@ -80,6 +81,14 @@ class Scorer(Protocol):
         """Return `(approved, CoherenceScore)`; `history` is given only where there is one."""
 
 
+class AgentOptions(TypedDict, total=False):
+    """Who is speaking to whom, for hooks."""
+
+    passport: str
+    sender: str
+    receiver: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallbackTexts:
     """What is said where no candidate was approved; give your own for another language."""
@@ -103,6 +112,8 @@ class _Request:
     request_id: str
     history: tuple[str, ...]
     began: float
+    about: Occasion
+    """What hooks are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +190,16 @@ class CoherenceAgent:
         self._clock = clock
 
     def process(
-        self, prompt: str, *, tenant_id: str = "", request_id: str = "", history: Sequence[str] = ()
+        self,
+        prompt: str,
+        *,
+        tenant_id: str = "",
+        request_id: str = "",
+        history: Sequence[str] = (),
+        **agents: Unpack[AgentOptions],
     ) -> ReviewResult:
         """Return the best approved answer to a prompt, or a fallback; `history` are the session's earlier answers."""
-        request = self._request(prompt, tenant_id, request_id, history)
+        request = self._request(prompt, tenant_id, request_id, history, agents)
         actions = self._actions(request, self._generator, self._scorer.review)
 
         def act(kind: AskKind, parts: tuple[Any, ...]) -> Any:
@@ -198,13 +215,19 @@ class CoherenceAgent:
         return carry_out(self._answer(request), act)
 
     async def aprocess(
-        self, prompt: str, *, tenant_id: str = "", request_id: str = "", history: Sequence[str] = ()
+        self,
+        prompt: str,
+        *,
+        tenant_id: str = "",
+        request_id: str = "",
+        history: Sequence[str] = (),
+        **agents: Unpack[AgentOptions],
     ) -> ReviewResult:
         """Return the same; generator, scorer and store may be asynchronous, on asyncio and trio.
 
         Synchronous ones run on a helper thread or, where there is no time limit, in place.
         """
-        request = self._request(prompt, tenant_id, request_id, history)
+        request = self._request(prompt, tenant_id, request_id, history, agents)
         generate = getattr(self._generator, "acall", self._generator)
         actions = self._actions(request, generate, getattr(self._scorer, "areview", self._scorer.review))
 
@@ -240,8 +263,7 @@ class CoherenceAgent:
         approved = [candidate for candidate in judged.values() if candidate.approved]
         best = max(approved or judged.values(), key=lambda candidate: candidate.rank, default=None)
         if best is None or not approved:
-            halted = yield from self._halted(request, best, failures, generated)
-            return dataclasses.replace(halted, safety_events=(*halted.safety_events, *events))
+            return (yield from self._halted(request, best, failures, generated, events))
         if best.score.warning:
             evidence = self._evidence(f"soft_limit score={best.score.score:.4f}", best, "soft_limit")
             events.insert(0, self._event("warn", request, best, evidence, {"candidates": str(generated)}))
@@ -249,21 +271,29 @@ class CoherenceAgent:
 
     def _examined(self, request: _Request, candidate: _Candidate, events: list[SafetyEvent]) -> Plan[_Candidate]:
         """Return a candidate as the hooks leave it; those that are not approved anyway are not shown to them."""
-        if not self._hooks or not candidate.approved:
+        if not candidate.approved or (yield from self._may_say(request, candidate.text, events)):
             return candidate
-        occasion = Occasion(
-            text=candidate.text, prompt=request.prompt, tenant_id=request.tenant_id, request_id=request.request_id
-        )
-        verdicts = yield from _asked("examine", occasion)
+        return dataclasses.replace(candidate, approved=False, refused=True)
+
+    def _may_say(self, request: _Request, text: str, events: list[SafetyEvent]) -> Plan[bool]:
+        """Return whether the hooks let a text be shown; whoever cannot be asked does not."""
+        if not self._hooks:
+            return True
+        occasion = dataclasses.replace(request.about, text=text)
+        try:
+            verdicts = yield from _asked("examine", occasion)
+        except NoAnswer:
+            return False
         events += [verdict.safety_event for verdict in verdicts]
-        fine = may_go_on(verdicts)
-        return candidate if fine else dataclasses.replace(candidate, approved=False, refused=True)
+        return may_go_on(verdicts)
 
     def _halted(
-        self, request: _Request, best: _Candidate | None, failures: list[str], generated: int
+        self, request: _Request, best: _Candidate | None, failures: list[str], generated: int, events: list[SafetyEvent]
     ) -> Plan[ReviewResult]:
         is_refused = best is not None and best.refused
         used, output = yield from self._fall_back(request, None if is_refused else best)
+        if output and not (yield from self._may_say(request, output, events)):
+            used, output = "refusal", self._texts.refusal
         word = "hook_refused" if is_refused else "no_candidate_approved"
         reason = failures[0] if best is None else f"{word} score={best.score.score:.4f}"
         evidence = self._evidence(reason, best, "threshold")
@@ -277,7 +307,7 @@ class CoherenceAgent:
             candidates_evaluated=generated,
             fallback_used=used is not None,
             halt_evidence=evidence,
-            safety_events=(event,),
+            safety_events=(event, *events),
         )
 
     def _fall_back(self, request: _Request, best: _Candidate | None) -> Plan[tuple[Fallback | None, str]]:
@@ -315,7 +345,7 @@ class CoherenceAgent:
             return ""
         try:
             verdicts = yield from _asked("judge", request.prompt, best.text, request.tenant_id)
-            excerpt = _supported_sentences(best.text, verdicts)
+            excerpt = supported_sentences(best.text, verdicts)
             # "It opens at nine." may speak of something else once the sentence before it is gone.
             return excerpt if excerpt and (yield from _judged(request, excerpt)).approved else ""
         except NoAnswer:
@@ -371,16 +401,29 @@ class CoherenceAgent:
 
     # --- one call ---------------------------------------------------------------------------------------------
 
-    def _request(self, prompt: str, tenant_id: str, request_id: str, history: Sequence[str]) -> _Request:
+    def _request(
+        self, prompt: str, tenant_id: str, request_id: str, history: Sequence[str], agents: AgentOptions
+    ) -> _Request:
         _check_text("prompt", prompt)
         if isinstance(history, str) or not isinstance(history, Sequence):
             raise ConfigError(f"history must be a list of earlier answers, got a {type(history).__name__}")
         for answer in history:
             _check_text("an answer in history", answer)
-        return _Request(
-            prompt=whole_characters(prompt),
+        if unknown := agents.keys() - AgentOptions.__annotations__:
+            raise UnknownOption("option of process()", min(unknown), AgentOptions.__annotations__)
+        prompt = whole_characters(prompt)
+        about = Occasion(
+            prompt=prompt,
             tenant_id=check_identifier("tenant_id", tenant_id),
             request_id=check_identifier("request_id", request_id),
+            exchange_id=f"exchange-{os.urandom(12).hex()}",
+            **agents,
+        )
+        return _Request(
+            prompt=prompt,
+            tenant_id=tenant_id,
+            request_id=request_id,
+            about=about,
             history=tuple(whole_characters(answer) for answer in history),
             began=self._clock(),
         )
@@ -446,26 +489,6 @@ def _is_evidence(value: object) -> bool:
     if not isinstance(value, ScoringEvidence):
         return value is None
     return isinstance(value.chunks, list | tuple) and isinstance(value.nli_hypothesis, str)
-
-
-def _supported_sentences(text: str, verdicts: Iterable[Any]) -> str:
-    """Return the sentences whose claims are all supported; nothing where the verdicts are not those of the text."""
-    kept = []
-    try:
-        rest = iter([(str.__str__(each.clause), each.verdict) for each in verdicts])
-        for sentence in split_sentences(text):
-            clauses, found = "", set()
-            while len(clauses) < len(sentence):
-                clause, verdict = next(rest)
-                clauses += clause
-                found.add(verdict)
-            if clauses != sentence:
-                return ""
-            if "supported" in found and found <= {"supported", "not_a_claim"}:
-                kept.append(sentence)
-    except Exception:  # noqa: BLE001 - a foreign scorer may answer with anything
-        return ""
-    return "".join(kept).strip()
 
 
 def _word(reason: str) -> str:

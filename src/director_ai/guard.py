@@ -68,9 +68,11 @@ class StreamOptions(TypedDict, total=False):
     conversation: Conversation | None
     """Numbers the placeholders of other checks."""
     passport: str
-    """A signed statement of which agent is speaking, for hooks; so are the next two."""
+    """A signed statement of which agent is speaking, for hooks; so are the next three."""
     sender: str
     receiver: str
+    exchange_id: str
+    """Of one answer and the actions that belong to it; must not come from whoever is examined."""
 
 
 class ActionOptions(TypedDict, total=False):
@@ -82,6 +84,7 @@ class ActionOptions(TypedDict, total=False):
     receiver: str
     tenant_id: str
     request_id: str
+    exchange_id: str
 
 
 class ProductionGuard:
@@ -355,6 +358,7 @@ class ProductionGuard:
             receiver=options.get("receiver", ""),
             tenant_id=options.get("tenant_id", ""),
             request_id=options.get("request_id", ""),
+            exchange_id=options.get("exchange_id", ""),
         )
         return self._hooks.rules(occasion, noted)
 

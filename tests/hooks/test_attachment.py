@@ -223,3 +223,26 @@ def test_where_all_are_refused_the_fallback_shows_nothing_of_them() -> None:
 def test_what_is_no_hook_is_refused_at_once(wrong: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         AttachedHooks([wrong])
+
+
+@pytest.mark.parametrize("fallback", ["retrieval", "disclaimer"])
+def test_a_fallback_is_shown_to_the_hooks_too(fallback: Any) -> None:
+    scorer = CoherenceScorer(use_nli=False, ground_truth_store=GroundTruthStore(facts=FACTS))
+    said = "The shop opens at 9 am on Mondays. Refunds are available within 90 days."
+    agent = CoherenceAgent(lambda _: said, scorer, fallback=fallback, hooks=[Wary("Mondays")])
+    result = agent.process("When does the shop open on Mondays?")
+    assert result.halted
+    assert "9 am" not in result.output
+    assert result.output
+    assert "agent.wary" in {event.hook_id for event in result.safety_events}
+
+
+def test_an_agent_tells_hooks_who_is_speaking() -> None:
+    hook = Wary(moments=("request", "text"))
+    scorer = CoherenceScorer(use_nli=False, ground_truth_store=GroundTruthStore(facts=FACTS))
+    agent = CoherenceAgent(lambda _: FACTS["refund"], scorer, hooks=[hook])
+    agent.process("Tell me.", passport="p", sender="planner", receiver="teller")
+    assert {(each.passport, each.sender, each.receiver) for each in hook.asked} == {("p", "planner", "teller")}
+    assert all(each.exchange_id for each in hook.asked)
+    with pytest.raises(UnknownOption, match="passport"):
+        agent.process("Tell me.", pasport="p")  # type: ignore[call-arg]

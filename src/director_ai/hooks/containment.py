@@ -47,6 +47,7 @@ _ANCHOR_REASONS: Final = tuple(
 )
 REASONS: Final[Mapping[str, str]] = MappingProxyType(dict.fromkeys(_ANCHOR_REASONS, "block") | OUTREACH_REASONS)
 """Every reason that a verdict may have, and the decision it leads to."""
+_STRICTER: Final = tuple(decision for decision in POLICY_DECISIONS if decision != "allow")
 _EXPLANATIONS: Final = {
     "contained": "The anchor was checked, and no action or text outside its scope was found.",
     "anchor": "The signed anchor was missing, expired or refused, so the scope of the run is unknown.",
@@ -87,7 +88,8 @@ class ContainmentHook:
         run_id: The run that this is; an anchor for another run is refused. Empty: a random one.
         nonces: Where given, an anchor serves the first run that shows it, and no other.
         skew: By how many seconds clocks may differ.
-        decisions: Other decisions for some of the reasons of REASONS; those about the anchor always block.
+        decisions: Other decisions for some of the reasons of REASONS, a warning at least; those about the anchor
+            always block.
         finds_secret: Says whether a text carries a secret, in place of the small set that is built in.
         clock: Seconds since 1970.
     """
@@ -236,8 +238,8 @@ def _checked_decisions(decisions: Mapping[str, str]) -> dict[str, str]:
     for reason, decision in decisions.items():
         if reason not in OUTREACH_REASONS:
             raise UnknownOption("reason of containment", reason, OUTREACH_REASONS)
-        if decision not in POLICY_DECISIONS:
-            raise UnknownOption("decision", decision, POLICY_DECISIONS)
+        if decision not in _STRICTER:
+            raise UnknownOption("decision about something that is wrong", decision, _STRICTER)
     return OUTREACH_REASONS | dict(decisions)
 
 

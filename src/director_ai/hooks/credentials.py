@@ -23,26 +23,51 @@ _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("eyj", re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,4096}+\.[\w-]{8}")),
     ("bearer ", re.compile(r"(?i:\bbearer) {1,4}(?=[\w.~+/-]{0,64}\d)[\w.~+/-]{16}")),
     ("://", re.compile(r"[A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,64}:(?![<{$*\[])[^\s/@\"'<>]{3,128}@")),
+    (
+        "authorization",
+        re.compile(
+            r"(?i:authorization[\"']{0,2}\s{0,3}[:=]\s{0,3}[\"']?(?:basic|digest|token|apikey))\s{1,4}"
+            r"(?=[\w.~+/-]{0,64}(?:\d|[a-z][A-Z]|=))[\w.~+/-]{6}"
+        ),
+    ),
+    (
+        "curl",
+        re.compile(
+            r"\bcurl\s[^\n|;&]{0,500}?(?<!\S)(?:-[A-Za-z]{0,8}u\s{0,4}|--(?:proxy-)?user[=\s]\s{0,4})[\"']?"
+            r"[^\s:\"']{1,64}:(?!(?i:pass(?:word|wd)?|secret|token|key)\b)(?![<{$*\[])[^\s\"']{3}"
+        ),
+    ),
     ("accountkey=", re.compile(r"AccountKey=[A-Za-z0-9+/]{40}")),
 )
 """A plain text in lower case that must be there, and the shape."""
 _ASSIGNED: Final = re.compile(
     r"(?:pass(?:word|wd|phrase)|secret|api[ _-]?key|access[ _-]?key|token)[\"'`*]{0,2}"
     r"(?:\s{0,4}(?:=>|:=|==?|:)\s{0,4}|\s{1,4}(?:is|was)\s{1,4})[\"'`]?"
-    r"(?P<it>(?=[^\s\"'`<>,;]{0,64}\d)(?=[^\s\"'`<>,;]{0,64}[a-z])[^\s\"'`<>,;(){}\[\]$*]{8,160})",
+    r"(?P<it>(?![a-z][a-z0-9+.-]{1,20}://)(?=[^\s\"'`<>,;]{0,64}\d)(?=[^\s\"'`<>,;]{0,64}[a-z])[^\s\"'`<>,;(){}\[\]$*]{8,160})",
     re.IGNORECASE,
 )
 """What is set to letters and digits mixed: a word is no password, and neither is something to be filled in."""
 _ASSIGNED_HINTS: Final = ("pass", "secret", "key", "token")
 _NAMES: Final = frozenset(
     """
-    password passwd passphrase pwd secret token apikey credential credentials authorization cookie accesskey privatekey
+    password passwd passphrase pwd secret token apikey credential credentials authorization cookie accesskey privatekey pw
     """.split()
 )
 _PAIRS: Final = frozenset({("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key"), ("auth", "key")})
+_PASSWORDS: Final = frozenset("password passwd passphrase pwd pw".split())
+"""Where a number is a secret as well."""
+_OWNERS: Final = frozenset("user db database admin root smtp ftp ssh login mysql pg".split())
+"""Whose `pass` is a password, and not one of an airline."""
+_PAGES: Final = frozenset("page next previous prev continuation continue sync cursor delta skip start pagination".split())
+"""Whose `token` says where a list goes on."""
+_FILL: Final = r"[^\W\d]*|[\w .:/-]*(?:pass|pwd|secret|token|key|cred|env|var)[\w .:/-]*"
 _BLANK: Final = re.compile(
-    r"[\W_xX0]*|[<{\[(%$].*|(?:your|my|the|example|changeme|redacted|none|null|secret:).*", re.IGNORECASE | re.DOTALL
+    rf"[\W_x0]*|<.*>|\{{+ ?(?:{_FILL}) ?\}}+|\$\{{.*\}}|\$\(.*\)|\$(?-i:[A-Z_][A-Z0-9_]*|[a-z_]+)|%\w+%"
+    rf"|[\[(](?:{_FILL})[\])]|your(?:[\W_]*[a-z]+)*|(?:my|the)(?:[\W_]+[a-z]+)+|example(?:[\W_]*[a-z]+)*"
+    r"|none|null|(?:changeme|redacted|secret:).*",
+    re.IGNORECASE | re.DOTALL,
 )
+"""What is still to be filled in, or stands for a secret that is kept elsewhere."""
 _ABOUT: Final = frozenset(
     "count limit length name type policy hint path file url uri ttl expiry expires id ref".split()
 )
@@ -59,9 +84,16 @@ def finds_credential(text: str) -> bool:
 
 def names_credential(key: str, value: object) -> bool:
     """Whether a value stands under a name that only a secret has, and is not left blank."""
-    if not isinstance(value, str) or len(value) < 4 or _BLANK.fullmatch(value[:200]):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = str(value) if is_number else value
+    if not isinstance(text, str) or len(text) < 4 or _BLANK.fullmatch(text[:200]):
         return False
     words = key_words(key)
     if not words or words[-1] in _ABOUT or (words[0] in ("max", "min") and len(words) > 1):
         return False
-    return words[-1] in _NAMES or words[-2:] in _PAIRS
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _PASSWORDS or (last == "pass" and (not before or before in _OWNERS)):
+        return True
+    if is_number or (last == "token" and before in _PAGES):
+        return False
+    return last in _NAMES or words[-2:] in _PAIRS

@@ -20,9 +20,15 @@ def hooks_named(place: str) -> list[Hook]:
         raise ConfigError(f"hooks must be named as `package.module:function`, got {place!r:.100}")
     try:
         make = getattr(importlib.import_module(module.strip()), function.strip())
-        made = list(make())
-    except DirectorError:
+        made = make()
+    except (DirectorError, KeyboardInterrupt):
         raise
-    except Exception as error:  # whatever a foreign module does; a server without its hooks must not start
-        raise ConfigError(f"the hooks at {place!r:.100} cannot be made ({type(error).__name__}: {error})") from error
-    return made
+    except BaseException as error:  # noqa: BLE001 - whatever it is, a server without its hooks must not start
+        # The type alone: a message may hold a secret.
+        raise ConfigError(
+            f"the hooks at {place!r:.100} cannot be made ({type(error).__name__}); the module must be installed, or "
+            "its folder stand in PYTHONPATH, and the function take no arguments"
+        ) from None
+    if not isinstance(made, list | tuple):
+        raise ConfigError(f"the function at {place!r:.100} must return a list of hooks, got a {type(made).__name__}")
+    return list(made)

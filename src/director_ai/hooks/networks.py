@@ -117,10 +117,11 @@ class HostRules:
     def judge(self, host: str, *, is_sure: bool = True) -> str:
         """Return `host_denied`, `host_outside` or `host_unreadable`; nothing where a host may be reached.
 
-        What only might be a host, a word with a dot in a sentence, is compared with what is denied and no further.
+        What only might be a host, a word with a dot in a sentence, is compared with what is denied and no further; a
+        price or a version is then no address.
         """
         name, twins = host_spellings(host)
-        addresses, is_number = addresses_of(name or host)
+        addresses, is_number = addresses_of(name or host) if is_sure or ":" in host else ((), False)
         names = [*((name,) if name else ()), *twins]
         hidden = _hidden_addresses(name)
         if any(map(self.denied.has_name, names)) or any(map(self.denied.has_address, (*addresses, *hidden))):

@@ -78,12 +78,14 @@ class Occasion:
     """The agent that it is for; empty: for people."""
     tenant_id: str = ""
     request_id: str = ""
+    exchange_id: str = ""
+    """One answer with all that belongs to it; made by whoever asks, never by who is examined."""
 
     def __post_init__(self) -> None:
         for name in ("text", "prompt", "passport"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(f"{name} must be a string, got a {type(getattr(self, name)).__name__}")
-        for name in ("sender", "receiver", "tenant_id", "request_id"):
+        for name in ("sender", "receiver", "tenant_id", "request_id", "exchange_id"):
             check_identifier(name, getattr(self, name))
         if self.action is not None and not isinstance(self.action, ProposedAction):
             raise ConfigError(f"action must be a ProposedAction, got a {type(self.action).__name__}")
@@ -152,7 +154,7 @@ def _ask(hook: Hook, occasion: Occasion, seconds: float | None) -> Verdict | Non
     except Late:
         reason = "hook_timeout"
     except BaseException as error:
-        if must_pass(error) and not isinstance(error, GeneratorExit):
+        if must_pass(error) and not isinstance(error, GeneratorExit | SystemExit):  # a hook must not end the server
             raise
         # The type alone: a message may repeat what was examined.
         _log.error("the hook %s failed with %s", type(hook).__name__, type(error).__name__)

@@ -36,11 +36,16 @@ _CONDITION: Final = r"(?:\b(?P<if>if|whether|unless|when|once|until|suppose|imag
 _FILL: Final = (
     r"(?:(?:a|an|the|our|your|my|just|only|now|currently|actually|really|still|running|connected|working)\s+)*"
 )
+_END: Final = (
+    rf"\s*(?:$|[^\w\s-])|\s+(?:{_PLACES}|data|run|machine|host|box|instance|deployment|release|site|stack|region|node"
+    r"|now|here|today|already|again|so|and|but|or|not|then|because|since|as|with|where|which)\b"
+)
+"""What may stand behind a place: `live music` and `production ready` are none."""
 _CLAIMS: Final = (
     # this is production; we are not in a sandbox; you're running on the live system
     re.compile(
         rf"{_CONDITION}\b(?:this|that|it|here|we|you|i)(?:\s+(?:is|are|am)|['’](?:s|re|m))(?:\s*{_NOT})?\s+{_FILL}"
-        rf"(?:(?:in|on|against|inside|within|to)\s+{_FILL})?(?P<word>{_NAMES})\b(?!\s+(?:of|the|a|an|in|at|for)\b)"
+        rf"(?:(?:in|on|against|inside|within|to)\s+{_FILL})?(?P<word>{_NAMES})\b(?={_END})"
     ),
     # in the production environment, against the live database
     re.compile(
@@ -63,6 +68,8 @@ _BEFORE: Final = 160
 _BEHIND: Final = 24
 """How far around such a word a claim may reach."""
 _SCOPE_KEYS: Final = frozenset("env environment stage scope tier".split())
+_LOOSE_KEYS: Final = frozenset("namespace deployment profile mode".split())
+"""What has many other values; only production counts there."""
 _FLAGS: Final = {
     **dict.fromkeys(("prod", "production", "productionmode", "livemode"), _PRODUCTION),
     **dict.fromkeys(("sandbox", "sandboxed", "sandboxmode"), _WORDS["sandbox"]),
@@ -70,8 +77,8 @@ _FLAGS: Final = {
     "shadowmode": _WORDS["shadow"],
     "dryrun": _REHEARSAL,
 }
-_TRUE: Final = frozenset({"true", "yes", "on", "1"})
-_FALSE: Final = frozenset({"false", "no", "off", "0"})
+_TRUE: Final = frozenset({"true", "yes", "on", "1", "y", "t", "enabled"})
+_FALSE: Final = frozenset({"false", "no", "off", "0", "n", "f", "disabled"})
 
 
 def text_disagrees(text: str, scope: str) -> bool:
@@ -115,6 +122,8 @@ def argument_disagrees(key: str, value: object, scope: str) -> bool:
         # A name of an environment may hold more, such as a region; other names mean more than environments.
         named = key_words(low) if last.startswith("env") else (low.strip(),)
         return any(scope not in _WORDS[word] for word in named if word in _WORDS)
+    if last in _LOOSE_KEYS and isinstance(value, str):
+        return scope != "production" and _WORDS.get(plain_spelling(value).strip()) is _PRODUCTION
     flag = _FLAGS.get("".join(words[1:] if words[0] in ("is", "use") else words))
     state = _state(value)
     if flag is None or state is None:
@@ -127,5 +136,7 @@ def argument_disagrees(key: str, value: object, scope: str) -> bool:
 def _state(value: object) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = str(value).strip().lower() if isinstance(value, str | int) else ""
+    if isinstance(value, float):
+        return bool(value) if value in (0.0, 1.0) else None
+    word = plain_spelling(str(value)).strip() if isinstance(value, str | int) else ""
     return True if word in _TRUE else False if word in _FALSE else None

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 from director_ai.core.checks.rules import Frontier, check_frontier
 from director_ai.core.identifiers import check_identifier, ref_of
 from director_ai.core.ranges import as_score, check_count
-from director_ai.core.runtime.interrupts import must_pass
 from director_ai.errors import ConfigError
 from director_ai.hooks.handoff_policy import SwarmPolicy
 from director_ai.hooks.handoff_result import EXPLANATIONS, Ground, HandoffResult, Settled, result_of
@@ -163,9 +162,9 @@ class SwarmHook:
             return None, [(self.policy.without_context, "no_context")]
         try:
             answer: object = (self._scorer or word_support)(occasion.text, occasion.prompt)
-        except BaseException as error:
-            if must_pass(error):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a failure, whatever it is: an exit must not end the process
             # The type alone: a message may repeat what was scored.
             _log.error("the scorer of hand-offs failed with %s", type(error).__name__)
             return None, [("block", "scorer_error")]
@@ -260,7 +259,9 @@ class SwarmHook:
     def _now(self) -> float | None:
         try:
             now = self._clock()
-        except Exception as error:  # noqa: BLE001 - a clock that fails must not open the door
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a clock that fails must not open the door
             _log.error("the clock of the swarm failed with %s", type(error).__name__)
             return None
         return now if type(now) in (int, float) and math.isfinite(now) else None

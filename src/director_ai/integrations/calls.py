@@ -13,9 +13,8 @@ from director_ai.errors import ConfigError, UnknownOption
 from director_ai.guard import MODES, Mode
 from director_ai.record.tracing import answering
 from director_ai.serve.exchange import Exchange, UpstreamBroke
-from director_ai.serve.guarding import Guarding
+from director_ai.serve.guarding import AGENTS, Guarding
 from director_ai.serve.sse import SseReader
-from director_ai.serve.wire.items import Outcome
 
 if TYPE_CHECKING:
     import re
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from director_ai.guard import ProductionGuard
     from director_ai.serve.calls import GuardedStream
     from director_ai.serve.sse import ServerSentEvent
-    from director_ai.serve.wire.items import Channel, Say, Wire
+    from director_ai.serve.wire.items import Channel, Outcome, Say, Wire
 
 __all__ = ["Call", "Calls", "Route", "WrapOptions", "checked_options"]
 
@@ -40,6 +39,10 @@ class WrapOptions(TypedDict, total=False):
     """Whether the `guard` object of an answer holds the text of evidence."""
     shows_reasoning: bool
     """Whether the model's reasoning, which is not judged, is handed on."""
+    passport: str
+    """A signed statement of which agent is speaking, for hooks; so are the next two."""
+    sender: str
+    receiver: str
 
 
 def checked_options(options: Mapping[str, Any]) -> WrapOptions:
@@ -49,7 +52,10 @@ def checked_options(options: Mapping[str, Any]) -> WrapOptions:
             raise UnknownOption("option of wrap()", name, WrapOptions.__annotations__)
         if name.startswith("shows_") and not isinstance(value, bool):
             raise ConfigError(f"{name} must be True or False, got a {type(value).__name__}")
-    check_identifier("tenant_id", options.get("tenant_id", ""))
+    for name in ("tenant_id", "sender", "receiver"):
+        check_identifier(name, options.get(name, ""))
+    if not isinstance(options.get("passport", ""), str):
+        raise ConfigError(f"passport must be a string, got a {type(options['passport']).__name__}")
     if options.get("mode", "repair") not in MODES:
         raise UnknownOption("mode", options["mode"], MODES)
     checked: Any = dict(options)
@@ -90,6 +96,7 @@ class Calls:
             guard=self.guard,
             prompt=wire.prompt,
             request_id=request_id,
+            agents={name: str(options.pop(name)) for name in AGENTS if name in options},
             **{"tenant_id": "", **options},  # type: ignore[arg-type]  # checked by `checked_options`
         )
         return Call(wire, guarding, model if isinstance(model, str) else "")
@@ -129,7 +136,7 @@ class Call:
         """Return what the SDK may read of an answer that came whole."""
         body = self._read(content)
         with answering(model=self._model, response_id=self._response_id):
-            return self._shown(body, {say.channel: self._judged(say) for say in self._wire.texts(body)})
+            return self._shown(body, {say.channel: self._guarding.judged(say) for say in self._wire.texts(body)})
 
     async def awhole(self, content: bytes) -> bytes:
         """Return the same without blocking an event loop."""
@@ -137,12 +144,6 @@ class Call:
         with answering(model=self._model, response_id=self._response_id):
             outcomes = {say.channel: await self._guarding.whole(say) for say in self._wire.texts(body)}
         return self._shown(body, outcomes)
-
-    def _judged(self, say: Say) -> Outcome:
-        told = self._guarding
-        options: Any = {"tenant_id": told.tenant_id, "request_id": told.request_id, "mode": told.mode}
-        result = told.guard.repair_stream(told.prompt, say.text, shape=say.shape, **options)
-        return Outcome(text=result.repaired_text, result=result)
 
     def _read(self, content: bytes) -> dict[str, Any]:
         try:

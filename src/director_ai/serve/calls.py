@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from director_ai.core.repair.record import RepairResult
     from director_ai.core.repair.streams import AsyncRepairStream, RepairPiece
-    from director_ai.core.streaming_repair import Shape
+    from director_ai.serve.wire.items import Say
 
-__all__ = ["GuardedCall", "GuardedStream", "action_of"]
+__all__ = ["GuardedCall", "GuardedStream", "action_of", "refused"]
 
 GuardedStream: TypeAlias = "AsyncRepairStream | GuardedCall"
 UNNAMED = "unnamed"
@@ -26,8 +26,11 @@ UNREADABLE = "action_unreadable"
 REFUSED = "hook_refused"
 
 
-def action_of(tool: str, text: str, shape: Shape) -> ProposedAction | None:
-    """Return the call that a client would make; None where its arguments cannot be read."""
+def action_of(call: Say, text: str) -> ProposedAction | None:
+    """Return the call that a client would make with some arguments; None where they cannot be read."""
+    tool, shape = call.tool, call.shape
+    if call.arguments is not None:
+        return ProposedAction(name=tool or UNNAMED, arguments=call.arguments)
     if shape == "text":
         return ProposedAction(name=tool or UNNAMED, arguments={"input": text})
     try:
@@ -35,6 +38,13 @@ def action_of(tool: str, text: str, shape: Shape) -> ProposedAction | None:
     except (ValueError, RecursionError):
         return None
     return ProposedAction(name=tool or UNNAMED, arguments=said if isinstance(said, dict) else {"values": said})
+
+
+def refused(result: RepairResult, reason: str) -> RepairResult:
+    """Return what came of a call that may not be made: nothing of it was shown."""
+    why = Failure(check="hooks", action="halt", reason=reason, start=0, end=0)
+    checked = dataclasses.replace(result.checked, text="", ended_by=reason, failures=(*result.checked.failures, why))
+    return dataclasses.replace(result, repaired_text="", actions=(), checked=checked)
 
 
 class GuardedCall:
@@ -62,13 +72,7 @@ class GuardedCall:
     def result(self) -> RepairResult:
         """What came of it: of a call that was refused nothing was shown."""
         result = self._stream.result
-        if not self._refused:
-            return result
-        why = Failure(check="hooks", action="halt", reason=self._refused, start=0, end=0)
-        checked = dataclasses.replace(
-            result.checked, text="", ended_by=self._refused, failures=(*result.checked.failures, why)
-        )
-        return dataclasses.replace(result, repaired_text="", actions=(), checked=checked)
+        return refused(result, self._refused) if self._refused else result
 
     def __aiter__(self) -> AsyncIterator[RepairPiece]:
         return self._open

@@ -237,14 +237,17 @@ class Exchange:
             feed.end()
 
     async def _show(self, first: Say, feed: Feed) -> None:
-        name = first.channel
+        name, opening = first.channel, first.opening
         async with contextlib.aclosing(self._guard(first, feed)) as stream:
             async for piece in stream:
                 if self._is_closed(name):
                     return
-                if data := self._written(first, piece):
+                head, opening = opening() if opening else b"", None
+                if data := head + self._written(first, piece):
                     await self._out.put(data)
         result = stream.result
+        if opening and not result.halted and not self._is_closed(name):
+            await self._out.put(opening())
         if not self._is_closed(name) and (data := self._settled(name, result)):
             await self._out.put(data)
             if result.halted and self._wire.is_over:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from director_ai.core.identifiers import ref_of
 from director_ai.core.safety_event import SafetyEvent
-from director_ai.serve.calls import REFUSED, UNREADABLE, GuardedCall, action_of
+from director_ai.serve.calls import REFUSED, UNREADABLE, GuardedCall, action_of, refused
 from director_ai.serve.optimism import Optimism
 from director_ai.serve.wire.items import Outcome
 
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
 
     from director_ai.core.repair.record import ClauseAction, RepairResult
     from director_ai.core.repair.streams import RepairPiece
-    from director_ai.core.streaming_repair import Shape
     from director_ai.guard import ProductionGuard
     from director_ai.serve.calls import GuardedStream
     from director_ai.serve.wire.items import Say, Wire
 
-__all__ = ["Guarding"]
+__all__ = ["AGENTS", "Guarding"]
 
 Tokens: TypeAlias = "AsyncIterable[str] | Iterable[str]"
 
+AGENTS: Final = ("passport", "sender", "receiver")
+"""What a client may say of who is speaking to whom, for hooks."""
 HOOK: Final = "serve.optimism"
 _log: Final = logging.getLogger(__name__)
 
@@ -49,15 +51,15 @@ class Guarding:
     """Keeps that this was done, before it is."""
     lagged: Callable[[float], None] | None = None
     """Told how long text waited for the guard."""
+    exchange_id: str = field(default_factory=lambda: f"exchange-{os.urandom(12).hex()}")
+    """For hooks: no client can choose it, other than the id of its request."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Who is speaking to whom, as the client says: `passport`, `sender` and `receiver`, for hooks."""
 
     def stream(self, first: Say, tokens: Tokens) -> GuardedStream:
         """Return the guarded stream of a channel."""
         made = self.guard.astream(self.prompt, tokens, **self._about(), shape=first.shape, mode=self.mode)  # type: ignore[arg-type]
-        if first.tool is None or not self.guard.examines_actions:
-            return made
-        return GuardedCall(made, functools.partial(self._refusal, first.tool, first.shape))
+        return GuardedCall(made, functools.partial(self._refusal, first)) if self._is_examined(first) else made
 
     async def whole(self, say: Say) -> Outcome:
         """Return what came of a text that is there as a whole."""
@@ -66,16 +68,28 @@ class Guarding:
                 pass
         return Outcome(text=stream.result.repaired_text, result=stream.result)
 
-    def _refusal(self, tool: str, shape: Shape, text: str) -> str:
+    def judged(self, say: Say) -> Outcome:
+        """Return the same, where nobody can wait."""
+        options: Any = {**self._about(), "shape": say.shape, "mode": self.mode}
+        result = self.guard.repair_stream(self.prompt, say.text, **options)
+        if self._is_examined(say) and not result.halted and (reason := self._refusal(say, result.repaired_text)):
+            result = refused(result, reason)
+        return Outcome(text=result.repaired_text, result=result)
+
+    def _is_examined(self, say: Say) -> bool:
+        return say.tool is not None and self.guard.examines_actions
+
+    def _refusal(self, call: Say, text: str) -> str:
         """Return why a call may not be made; empty where it may."""
-        action = action_of(tool, text, shape)
+        action = action_of(call, text)
         if action is None:
             return UNREADABLE
         allowed, _ = self.guard.check_action(action, prompt=self.prompt, **self._about())
         return "" if allowed else REFUSED
 
     def _about(self) -> dict[str, str]:
-        return {"tenant_id": self.tenant_id, "request_id": self.request_id, **self.agents}
+        ids = {"tenant_id": self.tenant_id, "request_id": self.request_id, "exchange_id": self.exchange_id}
+        return {**ids, **self.agents}
 
     def describe(self, piece: RepairPiece) -> Mapping[str, Any] | None:
         """Return what was done to the clauses that a piece completes; None where nothing was."""

@@ -17,6 +17,7 @@ from director_ai.serve.bodies import parse_object, read_body
 from director_ai.serve.callers import NotAuthenticated
 from director_ai.serve.delivery import ClientLeft, Delivery, unless_left
 from director_ai.serve.exchange import Exchange, UpstreamBroke
+from director_ai.serve.guarding import AGENTS, Guarding
 from director_ai.serve.refusals import refused_response
 from director_ai.serve.sse import SseReader
 from director_ai.serve.wire.chat import ChatWire
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from director_ai.serve.callers import Authenticator, Caller
-    from director_ai.serve.guarding import Guarding
     from director_ai.serve.open_streams import OpenStreams
     from director_ai.serve.sse import ServerSentEvent
     from director_ai.serve.upstream import Answer, Upstream
@@ -48,8 +48,6 @@ MOST_ANSWER: Final = 32 * 1024 * 1024
 """Bytes of an answer that is not streamed."""
 LEFT: Final = 499
 """What stands in the log where nobody was there to answer."""
-AGENTS: Final = ("passport", "sender", "receiver")
-"""Headers `x-director-…` that are for hooks."""
 MODE: Final = "x-director-mode"
 """The header by which a client asks for a mode; the answer says what it got."""
 STRICT: Final = "strict"
@@ -170,7 +168,10 @@ class Proxy:
 
 def _agents(request: Request) -> dict[str, str]:
     """Return who is speaking to whom, as the client says; hooks decide what that is worth."""
-    told = {name: request.headers.get(f"x-director-{name}", "") for name in AGENTS}
+    given = {name: request.headers.getlist(f"x-director-{name}") for name in AGENTS}
+    if any(len(values) > 1 for values in given.values()):
+        raise PayloadError("a header x-director-… stands there twice")
+    told = {name: values[0] if values else "" for name, values in given.items()}
     try:
         for name in ("sender", "receiver"):
             check_identifier(name, told[name])

@@ -9,46 +9,51 @@ from typing import TYPE_CHECKING, Any, Final
 from director_ai.core.identifiers import ref_of
 from director_ai.hooks.cyber_physical.action import Violation
 from director_ai.hooks.cyber_physical.quantities import KINDS, FigureRefused, read_figure, read_point
+from director_ai.hooks.cyber_physical.whereabouts import MOST_TOLD, swept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from director_ai.hooks.cyber_physical.action import Move, PhysicalAction, Setpoint
     from director_ai.hooks.cyber_physical.model import Bounds, PhysicalModel
     from director_ai.hooks.cyber_physical.quantities import Point
     from director_ai.hooks.cyber_physical.volumes import OnViolation, Workspace
+    from director_ai.hooks.cyber_physical.whereabouts import Known, Told, Whereabouts
 
-__all__ = ["Grounding", "Known", "beyond"]
+__all__ = ["Grounding", "beyond"]
 
-Known = tuple[Any, float]
-"""A value or a place that was seen, and when."""
 _MOST_PARTS: Final = 256
 _EDGE: Final = 1e-9
 
 
 def beyond(value: float, limit: float) -> bool:
     """Whether a figure is above a limit; one on the limit is not, in whatever unit it was said."""
-    return value > limit + _EDGE * max(1.0, abs(limit)) if math.isfinite(limit) else value > limit
+    return value > limit + _EDGE * abs(limit) if math.isfinite(limit) else value > limit
+
+
+def _change(value: float, from_value: float) -> float:
+    """Return how far apart two figures are, less what rounding alone can put between them."""
+    return max(abs(value - from_value) - 4.0 * math.ulp(max(abs(value), abs(from_value))), 0.0)
 
 
 class Grounding:
     """One action being checked; `violations` grows, and nothing takes from it."""
 
-    def __init__(
-        self, model: PhysicalModel, state: Mapping[tuple[str, str], Known], *, now: float | None, max_age: float
-    ) -> None:
+    def __init__(self, model: PhysicalModel, state: Whereabouts, *, now: float | None, max_age: float) -> None:
         self._model, self._state, self._now, self._max_age = model, state, now, max_age
         self._duration: float | None = None
         self._power: float | None = None
         self.violations: list[Violation] = []
         self.energy: float | None = None
         """What the action draws, in joules; None where nothing says so."""
+        self.aims: dict[tuple[str, str], tuple[Any, ...]] = {}
+        """Where the action leads what is judged by where it was: values, or the places of a path."""
 
     def check(self, action: PhysicalAction) -> None:
         """Hold every part of an action against the model."""
         try:
             self._check(action)
-        except Exception:  # noqa: BLE001 - parts of an unexpected type, made by a reader of the user's own
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - parts of an unexpected type, made by a reader of the user's own
             self._hold("action_malformed", "action")
 
     def _check(self, action: PhysicalAction) -> None:
@@ -122,20 +127,23 @@ class Grounding:
             self._hold_bounds("below_range", bounds, bounds.constraint, value, bounds.low)
         if math.isinf(bounds.rate) and math.isinf(bounds.step):
             return
+        self.aims[key] = (value,)
         known = self._known(key, bounds.constraint, bounds.on_violation)
         if known is None:
             return
-        change = abs(value - known[0])
+        # It may be where it was seen, or already where it was told to go since.
+        starts = [known, *((values[0], at) for values, at in self._told(key))]
+        change = max(_change(value, start) for start, _ in starts)
         if beyond(change, bounds.step):
             self._hold_bounds("step_exceeded", bounds, bounds.constraint, change, bounds.step)
-        rate = self._per_second(change, known[1])
+        rate = max(self._per_second(_change(value, start), at) for start, at in starts)
         if beyond(rate, bounds.rate):
             self._hold_bounds("rate_exceeded", bounds, bounds.constraint, rate, bounds.rate)
 
     def _known(self, key: tuple[str, str], constraint: str, outcome: OnViolation = "block") -> Known | None:
         """Return the last known state, if there is one and it is neither old nor from the future."""
-        known = self._state.get(key)
-        if known is None or self._now is None:
+        known = self._state.seen.get(key)
+        if known is None or self._now is None or len(self._told(key)) > MOST_TOLD:
             self.violations.append(Violation(code="state_unknown", constraint=constraint, on_violation=outcome))
             return None
         age = self._now - known[1]
@@ -147,6 +155,9 @@ class Grounding:
             )
             return None
         return known
+
+    def _told(self, key: tuple[str, str]) -> tuple[Told, ...]:
+        return self._state.told.get(key, ())
 
     def _per_second(self, change: float, since: float) -> float:
         seconds = self._duration if self._duration is not None else (self._now or 0.0) - since
@@ -168,14 +179,19 @@ class Grounding:
             return
         for point in points:
             self._check_reach(space, point, constraint)
-        known = self._known((space.target, "place"), constraint) if self._needs_start(space) else None
-        if known is not None:
-            points = [known[0], *points]
+        if not self._needs_start(space):
+            self._check_volumes(space, points, [])
+            return
+        self.aims[space.target, "place"] = tuple(points)
+        known = self._known((space.target, "place"), constraint)
+        told = self._told((space.target, "place"))
+        if known is not None and space.fastest is not None:
+            starts = [known, *((place, at) for path, at in told for place in path)]
             way = sum(math.dist(a, b) for a, b in pairwise(points))
-            speed = self._per_second(way, known[1])
-            if space.fastest is not None and beyond(speed, space.fastest):
+            speed = max(self._per_second(way + math.dist(start, points[0]), at) for start, at in starts)
+            if beyond(speed, space.fastest):
                 self._hold_bounds("speed_exceeded", space, constraint, speed, space.fastest)
-        self._check_volumes(space, points)
+        self._check_volumes(space, points, [] if known is None else [known[0], *(p for path, _ in told for p in path)])
 
     def _needs_start(self, space: Workspace) -> bool:
         return bool(self._model.keep_out) or space.fastest is not None
@@ -205,12 +221,16 @@ class Grounding:
         elif beyond(inner, distance):
             self._hold_bounds("unreachable", space, constraint, distance, inner)
 
-    def _check_volumes(self, space: Workspace, points: list[Point]) -> None:
-        legs = list(pairwise(points)) or [(points[0], points[0])]
+    def _check_volumes(self, space: Workspace, points: list[Point], behind: list[Point]) -> None:
+        """Hold a path against the volumes; `behind` is the way that the tool may still be on, from its last place."""
+        legs = [(start, points[0]) for start in behind] + list(pairwise(points)) or [(points[0], points[0])]
         for volume in self._model.keep_out:
-            entries = ((leg, volume.entry(*leg, space.margin)) for leg in legs)
-            leg, at = next(((leg, at) for leg, at in entries if at is not None), (None, None))
-            if leg is not None:
+            entries = (volume.entry(*leg, space.margin) for leg in legs)
+            at = next((at for at in entries if at is not None), None)
+            if at is None:
+                sweeps = (swept(volume, leg, points[0], space.margin) for leg in pairwise(behind))
+                at = next((at for at in sweeps if at is not None), None)
+            if at is not None:
                 self.violations.append(
                     Violation(
                         code="keep_out",

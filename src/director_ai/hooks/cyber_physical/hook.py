@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.ranges import check_number
-from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.safety_event import POLICY_DECISIONS, SafetyEvent
 from director_ai.errors import ConfigError, PayloadError
 from director_ai.hooks.cyber_physical.action import PhysicalAction, Violation
 from director_ai.hooks.cyber_physical.budgets import Ledger
-from director_ai.hooks.cyber_physical.grounding import Grounding, Known, beyond
+from director_ai.hooks.cyber_physical.grounding import Grounding, beyond
 from director_ai.hooks.cyber_physical.model import PhysicalModel
 from director_ai.hooks.cyber_physical.quantities import read_figure, read_point
 from director_ai.hooks.cyber_physical.reading import ActionReader
+from director_ai.hooks.cyber_physical.whereabouts import Whereabouts
 from director_ai.hooks.protocol import Occasion, ProposedAction, event_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = ["CyberPhysicalHook", "GroundingVerdict"]
 Reader = Callable[[ProposedAction], Any]
 """Answers with a PhysicalAction, or with None where a call moves nothing; anything else is refused."""
 _NAMED_AT_MOST: Final = 32
+_TRIES: Final = 16
 _ALLOWED: Final = "The physical action was within every limit of the model."
 _EXPLANATIONS: Final = {
     "above_range": "The physical action was outside the range of a limit.",
@@ -44,6 +45,7 @@ _EXPLANATIONS: Final = {
     "unreachable": "The physical action was unreachable.",
     "reach_unknown": "The reach of the physical action was unknown.",
     "state_unknown": "The last state was unknown, so the physical action was refused.",
+    "state_changing": "The last state was unknown, so the physical action was refused.",
     "state_stale": "The last state has expired, so the physical action was refused.",
     "budget_spent": "The budget of physical actions was spent.",
     "energy_unknown": "The energy of the physical action was unknown.",
@@ -100,7 +102,7 @@ class CyberPhysicalHook:
         self.is_quick = isinstance(reader, ActionReader) and clock is time.monotonic
         """Whether nothing of the user's own is called, so that it cannot hang."""
         self._max_age = check_number("state_valid_for", state_valid_for, 0.0, math.inf)
-        self._state: dict[tuple[str, str], Known] = {}
+        self._state = Whereabouts()
         self._ledgers = tuple(Ledger(budget) for budget in model.budgets)
         self._lock = threading.Lock()
 
@@ -119,10 +121,10 @@ class CyberPhysicalHook:
 
     def _observe(self, key: tuple[str, str], read: Callable[[], Any], at: float | None) -> None:
         with self._lock:
-            self._state.pop(key, None)
+            self._state.seen.pop(key, None)
         seen = (read(), check_number("at", self._clock() if at is None else at, -math.inf, math.inf, PayloadError))
         with self._lock:
-            self._state[key] = seen
+            self._state.see(key, seen)
 
     def refill(self) -> None:
         """Let every budget start anew."""
@@ -140,9 +142,9 @@ class CyberPhysicalHook:
         started = time.perf_counter()
         try:
             action = self._reader(occasion.action)
-        except BaseException as error:
-            if must_pass(error):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - whatever else a reader of the user's own raises, it has failed
             action = PhysicalAction(faults=(Violation(code="reader_error", constraint="reader"),))
         if action is None:
             return None
@@ -153,17 +155,9 @@ class CyberPhysicalHook:
     def check(
         self, action: PhysicalAction, *, occasion: Occasion | None = None, started: float | None = None
     ) -> GroundingVerdict:
-        """Check an action; where it is allowed, it takes from the budgets."""
+        """Check an action; where it is allowed, it takes from the budgets, and counts as done from then on."""
         started = time.perf_counter() if started is None else started
-        now = self._now()
-        with self._lock:
-            state = self._state.copy()
-        # Without the lock: a value of a type of its own may take its time, and nobody else shall wait for it.
-        grounding = Grounding(self._model, state, now=now, max_age=self._max_age)
-        grounding.check(action)
-        with self._lock:
-            self._spend(grounding, now)
-        found = tuple(grounding.violations)
+        found = tuple(self._grounded(action).violations)
         decision = _decide(found)
         return GroundingVerdict(
             decision=decision,
@@ -171,12 +165,28 @@ class CyberPhysicalHook:
             safety_event=self._event(occasion or Occasion(), decision, found, started),
         )
 
+    def _grounded(self, action: PhysicalAction) -> Grounding:
+        for _ in range(_TRIES):
+            with self._lock:
+                state = self._state.copy()
+            now = self._now()
+            # Without the lock: a value of a type of its own may take its time, and nobody else shall wait for it.
+            grounding = Grounding(self._model, state, now=now, max_age=self._max_age)
+            grounding.check(action)
+            with self._lock:
+                # Two actions that are each harmless must not both be allowed by what was so before either.
+                if self._state.is_as(state, grounding.aims):
+                    self._spend(grounding, now)
+                    return grounding
+        grounding.violations.append(Violation(code="state_changing", constraint="action"))
+        return grounding
+
     def _now(self) -> float | None:
         try:
             return check_number("clock", self._clock(), -math.inf, math.inf)
-        except BaseException as error:  # without a time no state is known, which refuses what needs one
-            if must_pass(error):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - without a time no state is known, which refuses what needs one
             return None
 
     def _spend(self, grounding: Grounding, now: float | None) -> None:
@@ -201,9 +211,12 @@ class CyberPhysicalHook:
                     )
                 )
             dues.append((ledger, amount))
-        if now is not None and _decide(tuple(grounding.violations)) in {"allow", "warn"}:
-            for ledger, amount in dues:
-                ledger.spend(amount, now)
+        if _decide(tuple(grounding.violations)) not in {"allow", "warn"}:
+            return
+        for key, values in grounding.aims.items():
+            self._state.tell(key, values, -math.inf if now is None else now)
+        for ledger, amount in dues if now is not None else ():
+            ledger.spend(amount, now)
 
     def _event(
         self, occasion: Occasion, decision: str, violations: tuple[Violation, ...], started: float

@@ -25,6 +25,8 @@ __all__ = ["Joint", "Robot", "load_urdf", "parse_urdf"]
 
 JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
 _TYPES: Final = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_ONCE: Final = ("parent", "child", "origin", "limit", "mimic", "safety_controller")
+"""What a joint may have one of: of two, one would count and the other be passed over."""
 LARGEST_FILE: Final = 8_000_000
 MOST_JOINTS: Final = 512
 _DEEPEST: Final = 32
@@ -144,6 +146,8 @@ def _joint(element: Element, position: int) -> Joint:
     kind = element.get("type", "")
     if kind not in _TYPES:
         raise ConfigError(f"{what}: type must be one of {', '.join(_TYPES)}")
+    if any(len(element.findall(tag)) > 1 for tag in _ONCE):
+        raise ConfigError(f"{what}: only one each of {', '.join(f'<{tag}>' for tag in _ONCE)} may be there")
     limit, mimic = element.find("limit"), element.find("mimic")
     low = high = velocity = effort = None
     if kind in {"revolute", "prismatic"} and limit is None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, get_args
 from director_ai.core.checks.rules import Frontier, check_frontier
 from director_ai.core.identifiers import ref_of
 from director_ai.core.ranges import check_count
-from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.safety_event import POLICY_DECISIONS, PolicyDecision, SafetyEvent
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.hooks.ontology.checking import Assertion, AxiomKind, BrokenAxiom, check_assertions
@@ -161,9 +160,9 @@ class OntologyHook:
         try:
             given, unread = source()
             taken = _taken(given, self._max_assertions)
-        except BaseException as error:
-            if must_pass(error):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a failure, whatever it is: an exit must not end the process
             # The type alone: a message may repeat what was read.
             _log.error("reading assertions failed with %s", type(error).__name__)
             return self._refuse(occasion, started, "reader_error")

@@ -6,22 +6,21 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from director_ai.core.ranges import check_count
+from director_ai.core.ranges import check_count, check_seconds
 from director_ai.errors import ConfigError, DirectorError, MissingExtra, PayloadError, UnknownOption
 from director_ai.hooks.ontology.cycles import find_cycles
 from director_ai.hooks.ontology.markup import vet_xml
 
 try:
-    from owlrl.OWLRL import OWLRL_Semantics  # type: ignore[import-untyped]
-    from rdflib import OWL, RDFS, Graph, URIRef
+    from rdflib import OWL, RDF, RDFS, Graph, URIRef
+    from rdflib.term import Node
 
+    from director_ai.hooks.ontology.closure import closed_graph
     from director_ai.hooks.ontology.graph import compile_ontology
 except ImportError:
     raise MissingExtra("the ontology hook", extra="hooks") from None
 
 if TYPE_CHECKING:
-    from rdflib.term import Node
-
     from director_ai.hooks.ontology.terms import Ontology
 
 __all__ = ["OntologySyntax", "load_ontology", "parse_ontology"]
@@ -59,6 +58,7 @@ def parse_ontology(
     max_bytes: int = 2_000_000,
     max_triples: int = 20_000,
     max_inferred: int = 400_000,
+    max_seconds: float = 60.0,
     acyclic: tuple[str, ...] = (),
 ) -> Ontology:
     """Return what an ontology says, with what follows by the rules of OWL RL.
@@ -80,10 +80,16 @@ def parse_ontology(
     if len(stated) > check_count("max_triples", max_triples, 1, 10_000_000):
         raise PayloadError(f"the ontology has {len(stated)} triples, more than {max_triples}; raise max_triples")
     _refuse_subclass_cycles(stated)
+    _refuse_broken_lists(stated)
+    seconds = check_seconds("max_seconds", max_seconds)
+    if seconds is None:
+        raise ConfigError("max_seconds must be a number of seconds")
     bound = check_count("max_inferred", max_inferred, 1, 100_000_000)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()[:32]
     try:
-        return compile_ontology(stated, _closed(stated, bound), digest=digest, acyclic=acyclic)
+        return compile_ontology(
+            stated, closed_graph(stated, most=bound, seconds=seconds), digest=digest, acyclic=acyclic
+        )
     except DirectorError:
         raise
     except Exception as error:  # noqa: BLE001 - broken lists and literals fail in many ways
@@ -119,32 +125,19 @@ def _equal(stated: Graph, one: Node, other: Node) -> bool:
     return (one, OWL.equivalentClass, other) in stated or (other, OWL.equivalentClass, one) in stated
 
 
-class _BoundedClosure(OWLRL_Semantics):  # type: ignore[misc]  # the library is untyped
-    """The rules of OWL RL, stopped where they infer too much."""
-
-    most = 0
-
-    def store_triple(self, t: tuple[Node, Node, Node]) -> None:
-        super().store_triple(t)
-        if len(self.added_triples) + len(self.graph) > self.most:
-            raise PayloadError(f"more than {self.most} triples follow from the ontology; raise max_inferred")
+_LISTED: Final = (
+    OWL.members, OWL.distinctMembers, OWL.unionOf, OWL.intersectionOf, OWL.disjointUnionOf, OWL.oneOf,
+)  # fmt: skip
 
 
-_SILENT: Final = frozenset({RDFS.label, RDFS.comment, RDFS.seeAlso, RDFS.isDefinedBy, OWL.imports, OWL.versionInfo})
-
-
-def _closed(stated: Graph, most: int) -> Graph:
-    """Return a graph with what follows; labels and comments follow from nothing and are left out."""
-    graph = Graph(bind_namespaces="none")
-    for subject, predicate, value in stated:
-        if predicate not in _SILENT:
-            graph.add((subject, predicate, value))
-    for whole, _, parts in stated.triples((None, OWL.disjointUnionOf, None)):
-        for part in stated.items(parts):
-            graph.add((part, RDFS.subClassOf, whole))
-    rules = _BoundedClosure(graph, False, False)
-    rules.most = most
-    rules.closure()
-    if rules.error_messages:
-        raise PayloadError(f"the ontology contradicts itself in {len(rules.error_messages)} places")
-    return graph
+def _refuse_broken_lists(stated: Graph) -> None:
+    """Refuse what stands for a list and is none: its members would be left out in silence."""
+    for link in _LISTED:
+        for place in stated.objects(None, link):
+            node, seen = place, set[Node]()
+            while node != RDF.nil:
+                rests = list(stated.objects(node, RDF.rest))
+                if node in seen or len(rests) != 1 or len(list(stated.objects(node, RDF.first))) != 1:
+                    raise PayloadError(f"what the ontology gives as owl:{link.fragment} is no list, or a broken one")
+                seen.add(node)
+                node = rests[0]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from director_ai.core.ranges import check_number
-from director_ai.core.runtime.interrupts import must_pass
 
 if TYPE_CHECKING:
     from director_ai.hooks.protocol import Occasion
@@ -33,9 +32,9 @@ class OccasionMemory(Generic[_V]):
     def _now(self) -> float:
         try:
             return check_number("clock", self._clock(), -math.inf, math.inf)
-        except BaseException as error:  # without a time nothing is remembered, and so it is judged anew
-            if must_pass(error):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - without a time nothing is remembered, and so it is judged anew
             return math.nan
 
     def recall(self, key: bytes | None) -> _V | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.ranges import as_score
-from director_ai.core.runtime.interrupts import must_pass
 
 if TYPE_CHECKING:
     from director_ai.hooks.protocol import Occasion
@@ -40,28 +39,25 @@ class Rollout:
 
 
 def roll_out(actor: Actor, scorer: Scorer | None, seed: int, occasion: Occasion, halt_below: float) -> Rollout:
-    """Let an actor act once; interrupts and cancellations pass, every other failure counts as halted."""
+    """Let an actor act once; an interrupt passes, every other failure counts as halted."""
     try:
         answer = actor(seed, occasion)
-    except BaseException as error:
-        if _passes(error):
-            raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - one that leaves by sys.exit has given no answer either
         return Rollout.failed("actor_error")
-    if isinstance(answer, str):
+    if issubclass(type(answer), str):
         return _scored(scorer, occasion.prompt, str.__str__(answer), halt_below)
     try:
         found = _read(answer)
-    except Exception:  # noqa: BLE001 - an answer of a type of its own may raise anything when it is looked at
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - an answer of a type of its own may raise anything when it is looked at
         found = None
     if found is None:
         return Rollout.failed("actor_invalid")
     halted, coherence = found
     return Rollout(halted=halted or coherence < halt_below, coherence=coherence)
-
-
-def _passes(error: BaseException) -> bool:
-    # Nobody closes a generator here: raised by an actor it is a failure like any other.
-    return must_pass(error) and not isinstance(error, GeneratorExit)
 
 
 def _scored(scorer: Scorer | None, prompt: str, text: str, halt_below: float) -> Rollout:
@@ -70,12 +66,11 @@ def _scored(scorer: Scorer | None, prompt: str, text: str, halt_below: float) ->
     if len(text) > _LONGEST_TEXT:
         return Rollout.failed("actor_invalid")
     try:
-        answer = scorer(prompt, text)
-    except BaseException as error:
-        if _passes(error):
-            raise
+        score = as_score(_settled(scorer(prompt, text)))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return Rollout.failed("scorer_error")
-    score = as_score(_settled(answer))
     if score is None:
         return Rollout.failed("scorer_invalid")
     return Rollout(halted=score < halt_below, coherence=score)

@@ -45,7 +45,7 @@ class ChatWire:
             self._head["usage"] = None
         self._tracks: dict[Channel, Track] | None = {} if request.get("logprobs") else None
         self._open: dict[int, dict[Channel, None]] = {}
-        self._calls: dict[int, dict[int | str, int]] = {}
+        self._calls: dict[int, dict[tuple[int | str, str], int]] = {}
         """The places of the tool calls of each choice that have begun, by the upstream's numbers or ids."""
         self._seen: set[int] = set()
         self._ended: set[int] = set()
@@ -100,33 +100,34 @@ class ChatWire:
         begun, name = self._calls.setdefault(index, {}), as_identifier(call.get("id"))
         number = as_index(call.get("index"))
         # Upstreams that send whole calls leave the number out; one without an id, too, goes on with the last.
-        key = number if number is not None else name or next(reversed(begun), "")
+        last = next(reversed(begun), ("", ""))[0]
+        key = number if number is not None else name or last
         for kind, field, shape in CALLS:
             part = call.get(kind)
             if not isinstance(part, dict):
                 continue
-            if key not in begun:
-                begun[key] = len(begun)
+            if (key, kind) not in begun:
+                place = begun[key, kind] = len(begun)
                 yield self._flushed(index)
-                start = _call(begun[key], name, kind, part, field)
-                yield Pass(self._chunk([_choice(index, {"tool_calls": [start]})]))
-                yield self._call((kind, index, begun[key]), as_identifier(part.get("name")), shape)
-            yield from self._say((kind, index, begun[key]), part.get(field), shape)
+                head = {"tool_calls": [_call(place, name, kind, part, field)]}
+                yield self._call((kind, index, place), as_identifier(part.get("name")), shape, head)
+            yield from self._say((kind, index, begun[key, kind]), part.get(field), shape)
 
     def _read_function(self, index: int, call: Mapping[str, Any]) -> Iterator[Item]:
-        name = as_identifier(call.get("name"))
-        if name:
+        channel = ("function_call", index, 0)
+        if call and channel not in self._open.get(index, {}):  # one name: a second would be another call's
+            name = as_identifier(call.get("name"))
             yield self._flushed(index)
-            yield Pass(self._chunk([_choice(index, {"function_call": {"name": name, "arguments": ""}})]))
-            yield self._call(("function_call", index, 0), name, "json")
-        yield from self._say(("function_call", index, 0), call.get("arguments"), "json")
+            yield self._call(channel, name, "json", {"function_call": {"name": name, "arguments": ""}})
+        yield from self._say(channel, call.get("arguments"), "json")
 
-    def _call(self, channel: Channel, tool: str, shape: Shape) -> Say:
+    def _call(self, channel: Channel, tool: str, shape: Shape, head: dict[str, Any]) -> Say:
         """Open the channel of a call, which may have no arguments."""
         if self._tracks is not None:
             self._tracks[channel] = Track()
         self._open.setdefault(channel[1], {})[channel] = None
-        return Say(channel, "", shape, tool)
+        index = channel[1]
+        return Say(channel, "", shape, tool, opening=lambda: self._chunk([_choice(index, head)]))
 
     def _flushed(self, index: int) -> Finish:
         """Let a choice's text leave before its tool calls begin."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.serve.wire.envelope import as_identifier
 from director_ai.serve.wire.items import Say
-from director_ai.serve.wire.reading import mapping_of, objects_of
+from director_ai.serve.wire.reading import call_text, mapping_of, objects_of
 from director_ai.serve.wire.tracks import entries_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def texts_of(body: Mapping[str, Any], shape: Shape) -> list[Say]:
 
 
 def _call(channel: Channel, call: Mapping[str, Any], field: str, shape: Shape) -> Say:
-    return Say(channel, call.get(field) or "", shape, as_identifier(call.get("name")))
+    return Say(channel, call_text(call.get(field)), shape, as_identifier(call.get("name")))
 
 
 def with_texts_of(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from director_ai.core.repair.record import RepairResult
     from director_ai.core.repair.streams import RepairPiece
@@ -28,6 +28,10 @@ class Say(NamedTuple):
     shape: Shape = "text"
     tool: str | None = None
     """The tool that the text is for, told with the first text of a call, which may be empty; None: it is no call."""
+    arguments: Mapping[str, Any] | None = None
+    """What a tool is called with, where the text is not all of it."""
+    opening: Callable[[], bytes] | None = None
+    """Writes how a call begins; it leaves with the first of what may be shown of it, or with its end."""
 
 
 class Pass(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,13 +96,20 @@ class MessagesWire:
         if kind in JUDGED:
             yield from block.say_whole(said, self._kept)
             return
-        yield Finish((), ("start", block))
-        if kind in TOOLS:
-            yield Say(block.channel, "", "json", as_identifier(said.get("name")))
+        if kind not in TOOLS:
+            yield Finish((), ("start", block))
+        else:
+            block.is_started = False
+            opening = functools.partial(self._open_call, block)
+            yield Say(block.channel, "", "json", as_identifier(said.get("name")), opening=opening)
             if said.get("input") and isinstance(said["input"], dict):
                 block.early = json.dumps(said["input"], ensure_ascii=False)
         if kind == "text":
             yield from self._say(block, said.get("text"))
+
+    def _open_call(self, block: Block) -> bytes:
+        block.is_started = True
+        return self.write_finish(Finish((), ("start", block)))
 
     def _read_delta(self, block: Block, delta: Mapping[str, Any]) -> Iterator[Item]:
         kind = as_identifier(delta.get("type"))
@@ -173,6 +181,8 @@ class MessagesWire:
         if not block.is_open:
             return b""
         block.is_open = False
+        if not block.is_started:
+            return b""
         if block.channel[0] == "block":
             start = _event("content_block_start", {"index": block.place, "content_block": block.whole(self._kept)})
         else:

@@ -59,6 +59,8 @@ class Block:
     place: int
     is_shown: bool = True
     is_open: bool = True
+    is_started: bool = True
+    """Whether its beginning was told; that of a call waits until it may be made."""
     track: Track = field(default_factory=Track)
     heard: int = 0
     early: str = ""

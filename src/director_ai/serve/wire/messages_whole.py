@@ -43,8 +43,8 @@ def texts_of(body: Mapping[str, Any], shape: Shape, kept: Envelope) -> list[Say]
         kind = as_identifier(block.get("type"))
         if kind == "text":
             found.append(Say(("text", index, 0), block.get("text") or "", shape))
-        elif kind in TOOLS and isinstance(block.get("input"), dict):
-            said, tool = json.dumps(block["input"], ensure_ascii=False), as_identifier(block.get("name"))
+        elif kind in TOOLS:
+            said, tool = json.dumps(block.get("input") or {}, ensure_ascii=False), as_identifier(block.get("name"))
             found.append(Say(("input", index, 0), said, "json", tool))
         elif kind in JUDGED:
             found.append(Say(("block", index, 0), kept.prose_of(rest_of(block)), "json"))

@@ -8,7 +8,7 @@ from typing import Any, Self
 from director_ai.errors import DirectorError
 from director_ai.serve.wire.envelope import as_identifier
 
-__all__ = ["UpstreamSaid", "last_user_text", "mapping_of", "objects_of", "read_object", "text_of"]
+__all__ = ["UpstreamSaid", "call_text", "last_user_text", "mapping_of", "objects_of", "read_object", "text_of"]
 
 
 class UpstreamSaid(DirectorError):
@@ -62,3 +62,10 @@ def mapping_of(value: Any) -> dict[str, Any]:
 def objects_of(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; whatever else stands in it is left out."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def call_text(arguments: Any) -> str:
+    """Return the arguments of a call as text; some upstreams send them as what they stand for."""
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.serve.wire.envelope import Envelope, as_identifier, as_index
 from director_ai.serve.wire.items import End, Finish, Item, Say
-from director_ai.serve.wire.reading import UpstreamSaid, last_user_text, mapping_of, read_object
+from director_ai.serve.wire.reading import UpstreamSaid, call_text, last_user_text, mapping_of, read_object
 from director_ai.serve.wire.responses_items import (
     CALLS,
     JUDGED,
@@ -18,6 +18,7 @@ from director_ai.serve.wire.responses_items import (
     Part,
     head_of,
     rest_of,
+    tool_of,
 )
 from director_ai.serve.wire.responses_whole import texts_of, with_texts_of
 from director_ai.serve.wire.responses_writing import ResponseWriter
@@ -116,7 +117,8 @@ class ResponsesWire:
         self._shown += 1
         if kind in REASONING and self._shows_reasoning:
             made.whole = dict(item)
-        yield _later(self._writer.write_added, made)
+        if kind not in CALLS:  # whose beginning waits until it may be made
+            yield _later(self._writer.write_added, made)
 
     def _part(self, index: int, kind: str, said: Mapping[str, Any]) -> Iterator[Item]:
         """Make the part that an event is about, where it is new, with its item."""
@@ -131,7 +133,8 @@ class ResponsesWire:
         if item_type == "message":
             yield _later(self._writer.write_part_added, part)
         else:
-            yield Say(part.channel, "", KINDS[kind].shape, as_identifier(item.head.get("name")))
+            opening = functools.partial(self._writer.write_added, item)
+            yield Say(part.channel, "", KINDS[kind].shape, as_identifier(item.head.get("name")), opening=opening)
 
     def _found(self, index: int, kind: str, said: Mapping[str, Any]) -> Part | None:
         item = self._items.get(index)
@@ -184,14 +187,14 @@ class ResponsesWire:
         if item.whole is not None:
             item.whole = dict(said)
         if item.kind in CALLS:
-            yield from self._read_rest(index, item.kind, {}, said.get(KINDS[item.kind].field))
+            yield from self._read_rest(index, item.kind, {}, call_text(said.get(KINDS[item.kind].field)))
         elif item.kind in JUDGED:
             part = item.parts[0] = Part(item=item, channel=("item", item.place, 0))
             self._parts[part.channel] = part
             item.rest = rest_of(said)
-            text = self._kept.prose_of(item.rest)
-            if text:
-                yield Say(part.channel, text, "json", item.kind if item.kind.endswith("_call") else None)
+            text, tool = self._kept.prose_of(item.rest), tool_of(said)
+            if text or tool is not None:
+                yield Say(part.channel, text, "json", tool, item.rest)
         elif item.kind == "message":
             content = said.get("content")
             for at, each in enumerate(content if isinstance(content, list) else ()):

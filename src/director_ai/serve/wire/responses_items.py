@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from director_ai.serve.wire.envelope import as_identifier
 from director_ai.serve.wire.tracks import Track
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "TextKind",
     "head_of",
     "rest_of",
+    "tool_of",
 ]
 
 
@@ -79,6 +81,13 @@ def head_of(item: Mapping[str, Any], kept: Envelope) -> dict[str, Any]:
     """Return what may be shown of an item before its texts were judged."""
     made = kept.pick(item, HEAD)
     return made | {"summary": []} if item.get("type") == "reasoning" else made
+
+
+def tool_of(item: Mapping[str, Any]) -> str | None:
+    """Return what an item that comes whole calls; None where it calls nothing."""
+    kind = as_identifier(item.get("type"))
+    is_call = kind.endswith("_call") or kind == "mcp_approval_request"
+    return as_identifier(item.get("name")) or kind if is_call else None
 
 
 def rest_of(item: Mapping[str, Any]) -> dict[str, Any]:

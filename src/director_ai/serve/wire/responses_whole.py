@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.serve.wire.envelope import as_identifier
 from director_ai.serve.wire.items import Say
-from director_ai.serve.wire.reading import mapping_of, objects_of
+from director_ai.serve.wire.reading import call_text, mapping_of, objects_of
 from director_ai.serve.wire.responses_items import (
     CALLS,
     HIDDEN,
@@ -15,6 +15,7 @@ from director_ai.serve.wire.responses_items import (
     REASONING,
     head_of,
     rest_of,
+    tool_of,
 )
 from director_ai.serve.wire.tracks import entries_of
 
@@ -50,12 +51,12 @@ def texts_of(body: Mapping[str, Any], shape: Shape, kept: Envelope) -> list[Say]
                 elif part.get("type") == "refusal":
                     found.append(Say(("refusal", index, place), part.get("refusal") or ""))
         elif kind in CALLS:
-            said, tool = item.get(KINDS[kind].field) or "", as_identifier(item.get("name"))
+            said, tool = call_text(item.get(KINDS[kind].field)), as_identifier(item.get("name"))
             found.append(Say((kind, index, 0), said, KINDS[kind].shape, tool))
         elif kind in JUDGED:
-            is_call = kind.endswith("_call")
-            found.append(Say(("item", index, 0), kept.prose_of(rest_of(item)), "json", kind if is_call else None))
-    return [say for say in found if isinstance(say.text, str) and (say.text or say.channel[0] in CALLS)]
+            rest = rest_of(item)
+            found.append(Say(("item", index, 0), kept.prose_of(rest), "json", tool_of(item), rest))
+    return [say for say in found if isinstance(say.text, str) and (say.text or say.tool is not None)]
 
 
 def with_texts_of(
