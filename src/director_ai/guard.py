@@ -370,9 +370,10 @@ class ProductionGuard:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def warm_up(self) -> None:
-        """Load the model now rather than at the first clause."""
-        self.scorer.judge("", "The model is loaded.")
+    def warm_up(self, tenant_id: str = "") -> None:
+        """Load now what the first answer would otherwise wait for, the model too; nothing is recorded or counted."""
+        warm = ProductionGuard(dataclasses.replace(self.settings, metrics=False), scorer=self.scorer)
+        warm.repair_stream("", _WARMING, tenant_id=tenant_id)
 
     def close(self) -> None:
         """Let go of the knowledge base, where the guard opened it itself."""
@@ -386,6 +387,7 @@ class ProductionGuard:
         self.close()
 
 
+_WARMING: Final = "The harbour cost 90 thalers in 1654, and it opens at 9 am on Sundays. Nobody of the crew went there."
 _CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action", "hooks", "audit"})
 
 

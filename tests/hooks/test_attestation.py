@@ -28,6 +28,7 @@ from director_ai.hooks.attestation import (
     Nonces,
     PassportVerdict,
     Revocations,
+    delegate_passport,
     issue_passport,
 )
 from director_ai.hooks.protocol import Hook, Occasion, ProposedAction, consult, is_quick, moments_of
@@ -244,6 +245,24 @@ def test_a_passport_for_one_request_serves_no_other() -> None:
     assert hook.judge(token, action=READ, request_id="r1", tenant_id="globex").reasons == ("passport.replayed",)
     assert hook.judge(token, action=READ).reasons == ("passport.without_request",)
     assert hook.judge(passport(), action=READ, request_id="r2").allowed
+
+
+def test_what_is_derived_from_a_passport_for_one_request_serves_that_request_only() -> None:
+    hook, holding = attesting(nonces=Nonces()), Ed25519PrivateKey.generate()
+    above = passport(holder=holding.public_key())
+    more = {"subject": "helper", "audience": "guard.acme", "capabilities": ["tool:files/*"], "now": NOW, "lifetime": 60}
+    below = [delegate_passport(above, holding, issuer="agent-7", **more) for _ in range(2)]
+    assert hook.judge(above, action=READ, request_id="r1").allowed
+    assert hook.judge(below[0], action=READ, request_id="r2").reasons == ("passport.replayed",)
+    assert all(hook.judge(each, action=READ, request_id="r1").allowed for each in below)
+
+
+def test_a_request_is_known_by_the_exchange_and_not_by_what_a_client_calls_it() -> None:
+    hook, token = attesting(nonces=Nonces()), passport()
+    words = [
+        hook.examine(Occasion(passport=token, action=READ, request_id="r1", exchange_id=each)) for each in ("e1", "e2")
+    ]
+    assert [verdict is not None and verdict.reasons for verdict in words] == [(), ("passport.replayed",)]
 
 
 def test_a_passport_is_for_its_agent_its_tenant_and_its_audience() -> None:

@@ -116,11 +116,16 @@ def test_the_same_action_may_be_inside_of_another_scope() -> None:
 
 
 def test_a_deployment_may_decide_otherwise_but_not_about_the_anchor() -> None:
-    hook = contained(decisions={"text.host_outside": "block", "text.other_scope": "allow"})
+    hook = contained(decisions={"text.host_outside": "block", "text.credential": "warn"})
     assert hook.judge_text("See https://docs.example.org/.").decision == "block"
-    mild = hook.judge_text("This is production.")
-    assert (mild.decision, mild.reasons) == ("allow", ("text.other_scope",))
-    for wrong in ({"anchor.expired": "warn"}, {"text.nothing": "warn"}, {"text.credential": "ignore"}):
+    mild = hook.judge_text("The password is hunter42x.")
+    assert (mild.decision, mild.reasons) == ("warn", ("text.credential",))
+    for wrong in (
+        {"anchor.expired": "warn"},
+        {"text.nothing": "warn"},
+        {"text.credential": "ignore"},
+        {"text.host_denied": "allow"},
+    ):
         with pytest.raises(UnknownOption):
             contained(decisions=wrong)
 

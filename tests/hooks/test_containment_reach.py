@@ -205,6 +205,24 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
     assert action_reasons(note=text) == set()
 
 
+NUMBERS = [
+    "The fee is 10.5 percent of the order.",
+    "Upgrade to version 10.4.1.",
+    "See section 10.3.",
+    "Meet at 10.30 am.",
+    "$10.99 only",
+    "At 0.5 percent.",
+]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_prices_times_and_versions_are_no_addresses(text: str) -> None:
+    hook = contained(HostRules(deny=("10.0.0.0/8", "192.168.0.0/16", "0.0.0.0/8")))
+    assert text_reasons(text, hook) == set()
+    assert action_reasons(hook, price=text) == set()
+    assert text_reasons(f"{text} Ask 10.1.2.3 or http://10.5/.", hook) == {"text.host_denied"}
+
+
 def test_denying_everything_denies_hosts_and_not_words() -> None:
     hook = contained(HostRules(deny=("*",)))
     assert text_reasons("Use file.txt.", hook) == set()
@@ -269,6 +287,32 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "another scope switched on": ({"simulate": True}, {"action.other_scope"}),
     "a command": ({"command": "deploy --env production"}, {"action.other_scope"}),
     "a variable": ({"command": "NODE_ENV=production npm start"}, {"action.other_scope"}),
+    "a number in a command": ({"command": "curl -s 169082885"}, {"action.host_denied"}),
+    "a hexadecimal number in a command": ({"command": "curl 0x0a140005"}, {"action.host_denied"}),
+    "small numbers in a command": ({"command": "curl -m 300 --retry 5 localhost:8080"}, set()),
+    "a link that is a number": ({"url": 169_082_885}, {"action.host_denied"}),
+    "a link that is written as a number": ({"url": "0x0a140005/orders"}, {"action.host_denied"}),
+    "a host that is a fraction": ({"host": 169_082_885.0}, {"action.host_denied"}),
+    "other numbers": ({"node": 169_082_885, "url_id": 7, "token": 123_456, "port": 8080.0}, set()),
+    "a flag as a fraction": ({"is_production": 1.0}, {"action.other_scope"}),
+    "the sandbox switched off by a fraction": ({"sandbox": 0.0}, {"action.other_scope"}),
+    "the sandbox switched off by a letter": ({"sandbox": "n"}, {"action.other_scope"}),
+    "a namespace": ({"namespace": "production"}, {"action.other_scope"}),
+    "a deployment": ({"deployment": "Production"}, {"action.other_scope"}),
+    "a profile": ({"profile": "prod"}, {"action.other_scope"}),
+    "a mode": ({"mode": "live"}, {"action.other_scope"}),
+    "other modes": ({"mode": "dev", "profile": "ada", "namespace": "test", "deployment": "blue"}, set()),
+    "a password that begins like a word": ({"password": "mysecretpw99"}, {"action.credential"}),
+    "a password that begins like a variable": ({"password": "$ecret123"}, {"action.credential"}),
+    "a password in brackets": ({"password": "{hunter2}"}, {"action.credential"}),
+    "a password of digits": ({"password": 12345678}, {"action.credential"}),
+    "short names of passwords": ({"pw": "hunter2!"}, {"action.credential"}),
+    "a pass": ({"db_pass": "hunter2!"}, {"action.credential"}),
+    "a pass of an airline": ({"boarding_pass": "AB1234"}, set()),
+    "where a list goes on": ({"page_token": "abcd1234", "nextPageToken": "abcd1234"}, set()),
+    "more to fill in": ({"password": "{{ secrets.db_1 }}", "secret": "your-secret", "pwd": "$DB_PASS"}, set()),
+    "a user of a command": ({"command": "curl -u ada:hunter22 localhost"}, {"action.credential"}),
+    "a header of a command": ({"x": "curl -H 'Authorization: Basic dXNlcjpwYXNz' x"}, {"action.credential"}),
     "a password": ({"password": "abcd1234"}, {"action.credential"}),
     "a key": ({"apiKey": "abcd1234"}, {"action.credential"}),
     "a header": ({"headers": {"Authorization": "Basic YWJj"}}, {"action.credential"}),
@@ -334,6 +378,13 @@ class Raising(Endless):
         raise OSError("db.prod.example.com")
 
 
+class Hiding(dict[str, Any]):
+    """Shows nothing of what it holds."""
+
+    def items(self) -> Any:
+        return ()
+
+
 class TwoFaced(str):
     """Says something else whenever it is asked."""
 
@@ -355,6 +406,7 @@ class TwoFaced(str):
 def test_hostile_values_are_refused_or_read_as_they_are() -> None:
     assert action_reasons(x=Endless()) == {"action.too_large"}
     assert action_reasons(x=Raising()) == {"action.unreadable"}
+    assert action_reasons(x=Hiding(y="https://db.prod.example.com")) == {"action.host_denied"}
     assert action_reasons(x=TwoFaced("https://db.prod.example.com")) == {"action.host_denied"}
     assert text_reasons(TwoFaced("https://db.prod.example.com")) == {"text.host_denied"}
 
@@ -379,6 +431,9 @@ NO_CREDENTIALS = [
     "Reset your password in the settings.",
     "password: <your password>, password=$PASSWORD, password: ********",
     "The token count is 12345678.",
+    "Reset your password: https://a.sandbox.example.com/reset1",
+    "Authorization: Basic authentication is used.",
+    "curl -u user:password localhost",
     "sk-learn and a sk-lift",
     "https://localhost:8080/@ada",
     "postgresql://ada:${PASSWORD}@localhost/x",
@@ -422,6 +477,8 @@ NO_CLAIMS = [
     "This product is live-tested.",
     "Production of steel rose.",
     "The delivery is within 30 days.",
+    "This is live music.",
+    "It's production ready.",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -83,13 +84,34 @@ def test_a_part_that_fails_refuses_the_action(part: str, fault: str, release: th
     assert CANARY not in validate_safety_event(verdict.safety_event.to_dict()).to_json()
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
-def test_interrupts_pass(interrupt: type[BaseException]) -> None:
-    def stop(_: Any) -> Any:
-        raise interrupt
+def test_an_interrupt_passes() -> None:
+    def stop(*_: Any) -> Any:
+        raise KeyboardInterrupt
 
-    with pytest.raises(interrupt):
-        CyberPhysicalHook(MODEL, reader=stop).examine(OCCASION)
+    for hook in (CyberPhysicalHook(MODEL, reader=stop), CyberPhysicalHook(MODEL, reader=HEAT, clock=stop)):
+        with pytest.raises(KeyboardInterrupt):
+            hook.examine(OCCASION)
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, asyncio.CancelledError])
+@pytest.mark.parametrize("part", ["reader", "clock", "value"])
+def test_whatever_else_a_part_raises_refuses_the_action(part: str, error: type[BaseException]) -> None:
+    def stop(*_: Any) -> Any:
+        raise error
+
+    class Leaving:
+        __class__ = property(stop)  # type: ignore[assignment]
+
+    occasion = OCCASION
+    if part == "value":
+        occasion = Occasion(action=ProposedAction(name="heat", arguments={"to": Leaving()}))
+    hook = CyberPhysicalHook(
+        MODEL, reader=stop if part == "reader" else HEAT, **({"clock": stop} if part == "clock" else {})
+    )
+    verdict = hook.examine(occasion)
+    assert verdict is not None
+    expected = {"reader": "reader_error", "clock": "state_unknown", "value": "action_malformed"}
+    assert (verdict.decision, verdict.violations[0].code) == ("block", expected[part])
 
 
 class Hostile:

@@ -72,6 +72,14 @@ class TestExamining:
             ("Move_To", {"position": ["20 cm", "-30 cm", "60 cm"]}, ["tool_unknown"]),
             ("move-to", {}, ["tool_unknown"]),
             ("ｍove_to ", {}, ["tool_unknown"]),
+            ("mov\u200be_to", {}, ["tool_unknown"]),
+            ("m\u043eve_to", {}, ["tool_unknown"]),
+            ("move_to\x00", {}, ["tool_unknown"]),
+            ("functions.move_to", {}, ["tool_unknown"]),
+            ("arm/Move_To", {}, ["tool_unknown"]),
+            ("mcp__arm__move_to", {}, ["tool_unknown"]),
+            ("\u200b" * 900 + "move_to", {}, ["tool_unknown"]),
+            ("\u200b" * 90_000 + "move_to", {}, ["tool_unknown"]),
             ("move_to", {f"a{i}": 1 for i in range(300)}, ["action_too_large"]),
         ],
         ids=lambda value: str(value)[:40],
@@ -91,6 +99,17 @@ class TestExamining:
     def test_what_moves_nothing_is_none_of_its_business(self, occasion: Occasion) -> None:
         assert make_hook(reader=READER)[0].examine(occasion) is None
         assert make_hook()[0].examine(Occasion(action=ProposedAction(name="move_to"))) is None
+
+    @pytest.mark.parametrize(
+        "name", ["search", "remove_to", "move_to.search", "move_to_file", "preheat", "heat.off", "heater", "go_heat"]
+    )
+    def test_names_that_only_hold_a_declared_one_are_other_tools(self, name: str) -> None:
+        assert make_hook(reader=READER)[0].examine(Occasion(action=ProposedAction(name=name))) is None
+
+    def test_another_tool_of_a_similar_name_can_be_named(self) -> None:
+        reader = ActionReader([Tool(name="move")], others=["files.move"])
+        assert reader(ProposedAction(name="files.move")) is None
+        assert reader(ProposedAction(name="Files.move")) is not None
 
     def test_consulting_hands_the_verdict_on(self) -> None:
         hook, _ = make_hook(reader=READER)
@@ -139,6 +158,10 @@ class TestExamining:
         lambda: Tool(name="t", energy="-1 J"),
         lambda: Tool(name="t", arguments={"a": Argument(kind="duration"), "b": Argument(kind="duration")}),
         lambda: ActionReader([Tool(name="move"), Tool(name="MOVE")]),
+        lambda: ActionReader([Tool(name="move"), Tool(name="m\u043eve")]),
+        lambda: ActionReader([Tool(name="move")], others=["move"]),
+        lambda: ActionReader([Tool(name="move")], others="grip"),
+        lambda: ActionReader([Tool(name="move")], others=[3]),  # type: ignore[list-item]
         lambda: ActionReader(["move"]),  # type: ignore[list-item]
     ],
 )

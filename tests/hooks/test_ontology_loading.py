@@ -114,6 +114,10 @@ BAD_TURTLE: dict[str, str | bytes] = {
     "a relation to itself that cannot be": PREFIXES + ":p a owl:IrreflexiveProperty . :x :p :x .",
     "a maximum that is no number": PREFIXES + ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:maxCardinality \"CANARY\" ] .",
     "a maximum below zero": PREFIXES + ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:maxCardinality -1 ] .",
+    "members that are no list": PREFIXES + ":A a owl:Class . [] a owl:AllDisjointClasses ; owl:members :Nope .",
+    "a union that is no list": PREFIXES + ":A owl:unionOf :Nope .",
+    "a list without its end": PREFIXES + ":A owl:unionOf [ rdf:first :B ] .",
+    "something that differs from itself": PREFIXES + ":A a owl:Class . :x owl:differentFrom :x .",
     "a list that never ends": PREFIXES + ":l rdf:first :A ; rdf:rest :l . :U owl:unionOf :l .",
 }  # fmt: skip
 
@@ -151,6 +155,31 @@ def test_sizes_are_bounded(limit: dict[str, Any], tmp_path: Path) -> None:
         load_ontology(path, **limit)
 
 
+def test_a_deep_hierarchy_is_closed_in_one_step() -> None:
+    deep = PREFIXES + "".join(
+        f":C{n} rdfs:subClassOf :C{n + 1} . :p{n} rdfs:subPropertyOf :p{n + 1} ." for n in range(60)
+    )
+    ontology = parse_ontology(deep + ":C60 owl:disjointWith :D . :p60 rdfs:domain :D .", syntax="turtle")
+    assert len(ontology.ancestors["http://example.org/med#C0"]) == 61
+    hook = OntologyHook(ontology)
+    verdict = hook.check([("x", "is_a", "C0"), ("x", "p0", "y")])
+    assert {broken.kind for broken in verdict.broken} == {"disjoint", "domain"}
+
+
+def test_classes_that_are_kinds_of_each_other_by_others_are_equal() -> None:
+    text = (
+        PREFIXES
+        + ":A owl:equivalentClass :B . :B rdfs:subClassOf :C . :C owl:equivalentClass :A . :C owl:disjointWith :D ."
+    )
+    hook = OntologyHook(parse_ontology(text, syntax="turtle"))
+    assert hook.check([("x", "is_a", "B"), ("x", "is_a", "D")]).reasons == ("disjoint at=1",)
+
+
+def test_loading_is_bounded_in_time() -> None:
+    with pytest.raises(PayloadError, match="max_seconds"):
+        parse_ontology(MEDICINE, syntax="turtle", max_seconds=0.001)
+
+
 def test_what_follows_is_bounded_while_it_grows() -> None:
     same = PREFIXES + "".join(f":a{n} owl:sameAs :a{n + 1} . :a{n} :p{n} :b{n} ." for n in range(60))
     with pytest.raises(PayloadError, match="max_inferred"):
@@ -161,6 +190,8 @@ BAD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "another syntax": {"syntax": "json-ld"},
     "no text": {"content": None},
     "a limit of nothing": {"max_bytes": 0},
+    "no limit in time": {"max_seconds": None},
+    "a time that is none": {"max_seconds": float("nan")},
     "a limit that is none": {"max_triples": "many"},
     "a relation that is none": {"acyclic": ("adores",)},
     "one name for a tuple": {"acyclic": "part of"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import Any
 
@@ -45,6 +46,26 @@ UNDERSTOOD: dict[str, list[tuple[str, str, str]]] = {
     "Ann born on 1990-02-28.": [("Ann", "born on", "1990-02-28")],
     "Foozol is a drug that helps.": [("Foozol", "is a", "drug")],
     "Every painkiller is a drug.": [("painkiller", "is a", "drug")],
+    "Paris is\na drug.": [("Paris", "is a", "drug")],
+    "Paris is a\r\nDrug.": [("Paris", "is a", "Drug")],
+    "Aspirin treats\nMalaria.": [("Aspirin", "treat", "Malaria")],
+    "Paris is a city\nRome is a drug": [("Paris", "is a", "city"), ("Rome", "is a", "drug")],
+    "paris is a city\nrome is a drug": [("paris", "is a", "city"), ("rome", "is a", "drug")],
+    "- Paris is a city\n- Rome is a drug": [("Paris", "is a", "city"), ("Rome", "is a", "drug")],
+    "Cities\n\nrome is a drug": [("rome", "is a", "drug")],
+    "Yes, Paris is a drug.": [("Paris", "is a", "drug")],
+    "No, Paris is a drug.": [("Paris", "is a", "drug")],
+    "In fact, Paris is a drug.": [("Paris", "is a", "drug")],
+    "Of course Paris is a drug.": [("Paris", "is a", "drug")],
+    "Paris is, of course, a drug.": [("Paris", "is a", "drug")],
+    "Paris is definitely a drug.": [("Paris", "is a", "drug")],
+    "Quartz certainly treats malaria.": [("Quartz", "treat", "malaria")],
+    "Paris's a drug.": [("Paris", "is a", "drug")],
+    "Paris’s actually a drug.": [("Paris", "is a", "drug")],
+    "Paris is a drug that can help.": [("Paris", "is a", "drug")],
+    "Paris is a drug, which may help if taken early.": [("Paris", "is a", "drug")],
+    "Paris is a drug and may help.": [("Paris", "is a", "drug")],
+    "Paris is a drug, but it can not cure malaria.": [("Paris", "is a", "drug")],
 }  # fmt: skip
 
 
@@ -59,6 +80,11 @@ NOT_ASSERTED = [
     "Aspirin is a drug dealer.", "Aspirin is a drug of abuse.", "Aspirin is a promising new drug.", "It treats malaria.",
     "This is a drug.", "The drug is a painkiller.", "He was born in Rome.", "There is a drug.", "Aspirin is in Paris.",
     "Aspirin treats malaria or headaches.", "Aspirin never treats malaria.", "The new plan from last week treats malaria.",
+    "Ann treats everyone with respect.", "Ann treats guests with respect.", "Ann treats guests well.", "Ann treats us.",
+    "It is not true that\nParis is a drug.", "Paris is\nnot a drug.", "We do not think, whatever the others may say,\nParis is a drug.",
+    "Paris is a drug that works, allegedly.", "Of course Paris is not a drug.", "No, Paris is not a drug.", "Paris is possibly a drug.",
+    "It's a drug.", "That's a drug.", "There's a drug.", "Paris's drug is a mineral water.", "Aspirin treats malaria and headaches only if you rest.",
+    "He denies that Paris is a drug that can help.", "No drug that can help is a mineral.", "In fact, it may be a drug.",
     "Ann is near the bank.", "Bank is near Rome.", "Aspirin is a drug, allegedly.", f"{'x' * 90} is a drug.", "Hello!", "42", "", "Aspirin.", "is a", "is a drug", "treats", "a a a a", "Nobody knows whether aspirin is a drug.",
 ]  # fmt: skip
 
@@ -152,6 +178,9 @@ async def awaited(_text: str) -> Any:
 FAULTS: dict[str, tuple[Any, str]] = {
     "raises": (raising(ValueError("CANARY")), "reader_error"),
     "raises a BaseException": (raising(Strange("CANARY")), "reader_error"),
+    "exits": (raising(SystemExit("CANARY")), "reader_error"),
+    "closes a generator": (raising(GeneratorExit("CANARY")), "reader_error"),
+    "is cancelled": (raising(asyncio.CancelledError("CANARY")), "reader_error"),
     "raises while it is read": (failing_late, "reader_error"),
     "must be awaited": (awaited, "reader_invalid"),
     **{
@@ -180,10 +209,9 @@ def test_a_reader_that_hangs_blocks_at_the_deadline() -> None:
     assert (late.safety_event.policy_decision, late.safety_event.halt_reason) == ("block", "hook_timeout")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()], ids=["interrupt", "exit"])
-def test_interrupts_pass_through(error: BaseException) -> None:
-    with pytest.raises(type(error)):
-        OntologyHook(ONTOLOGY, reader=raising(error)).examine(Occasion(text="x"))
+def test_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        OntologyHook(ONTOLOGY, reader=raising(KeyboardInterrupt())).examine(Occasion(text="x"))
 
 
 def test_one_hook_serves_many_threads() -> None:

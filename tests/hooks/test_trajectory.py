@@ -228,6 +228,40 @@ class TestExamining:
         assert TrajectoryHook({"move": wandering}).examine(move) is not None
         assert TrajectoryHook({"": wandering}).examine(ASKED) is not None
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "Drain",
+            "drain ",
+            "\uff44rain",
+            "dra\u200bin",
+            "dr\u0430in",
+            "functions.drain",
+            "tanks/drain",
+            "mcp__tanks__drain",
+            " " * 2_000 + "drain",
+        ],
+        ids=["case", "space", "width", "invisible", "look-alike", "dot", "slash", "mcp", "long"],
+    )
+    def test_a_name_that_can_be_taken_for_a_tool_is_simulated_as_that(self, name: str) -> None:
+        hook = TrajectoryHook({"drain": lambda seed, occasion: 0.0, "": wandering}, simulations=2)
+        verdict = hook.examine(Occasion(action=ProposedAction(name=name)))
+        assert verdict is not None
+        assert verdict.outcome == "halt"
+
+    @pytest.mark.parametrize("name", ["search", "drainage", "drain.log", "undrain", "rain", "\u200b"])
+    def test_other_tools_are_none_of_its_business(self, name: str) -> None:
+        hook = TrajectoryHook({"drain": wandering, "": wandering})
+        assert hook.examine(Occasion(action=ProposedAction(name=name))) is None
+
+    def test_a_tool_with_an_actor_of_its_own_keeps_it(self) -> None:
+        hook = TrajectoryHook({"drain": lambda seed, occasion: 0.0, "log.drain": lambda seed, occasion: 0.9})
+        found = hook.examine(Occasion(action=ProposedAction(name="log.drain")))
+        assert found is not None
+        assert found.outcome == "proceed"
+        with pytest.raises(ConfigError):
+            TrajectoryHook({"drain": wandering, "Drain": wandering})
+
     def test_an_actor_sees_what_is_asked_for_and_not_what_was_said(self) -> None:
         seen: list[Occasion] = []
         action = ProposedAction(name="move", arguments={"to": 3})

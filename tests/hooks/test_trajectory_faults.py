@@ -119,24 +119,37 @@ def test_a_hook_that_takes_too_long_for_who_asks_is_unanswered(release: threadin
     assert not may_go_on([verdict])
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
 @pytest.mark.parametrize("part", ["actor", "scorer"])
-def test_interrupts_and_cancellations_pass(part: str, interrupt: type[BaseException]) -> None:
+def test_an_interrupt_passes(part: str) -> None:
     def stop(*_: Any) -> Any:
-        raise interrupt
+        raise KeyboardInterrupt
 
     hook = TrajectoryHook(stop if part == "actor" else lambda seed, occasion: "text", scorer=stop)
-    with pytest.raises(interrupt):
+    with pytest.raises(KeyboardInterrupt):
         hook.examine(ASKED)
 
 
-def test_a_closed_generator_is_a_failure_like_any_other() -> None:
+@pytest.mark.parametrize("error", [SystemExit, asyncio.CancelledError, GeneratorExit])
+@pytest.mark.parametrize("part", ["actor", "scorer"])
+def test_whatever_else_is_raised_is_a_failure(part: str, error: type[BaseException]) -> None:
     def stop(*_: Any) -> Any:
-        raise GeneratorExit
+        raise error(0)
 
-    verdict = TrajectoryHook(stop, simulations=3).examine(ASKED)
+    hook = TrajectoryHook(stop if part == "actor" else lambda seed, occasion: "text", scorer=stop, simulations=3)
+    verdict = hook.examine(ASKED)
     assert verdict is not None
-    assert verdict.faults == {"actor_error": 1}
+    assert (verdict.outcome, verdict.faults) == ("halt", {f"{part}_error": 1})
+
+
+def test_an_answer_that_leaves_when_looked_at_counts_as_halted() -> None:
+    class Leaving:
+        @property
+        def halted(self) -> bool:
+            raise SystemExit(0)
+
+    verdict = TrajectoryHook(lambda seed, occasion: Leaving(), simulations=2).examine(ASKED)
+    assert verdict is not None
+    assert verdict.faults == {"actor_invalid": 1}
 
 
 def test_a_coroutine_in_place_of_an_answer_is_none() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from director_ai.hooks.numerals import addresses_of
 from director_ai.hooks.spelling import decodings
 
 if TYPE_CHECKING:
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
 
     from director_ai.hooks.networks import HostRules
 
-__all__ = ["Mention", "find_hosts", "hosts_of_command", "hosts_of_value"]
+__all__ = ["Mention", "find_hosts", "hosts_of_command", "hosts_of_number", "hosts_of_value"]
 
 LONGEST_AUTHORITY: Final = 320
+LEAST_NUMBER: Final = 2**24
+"""Below it a number is rather a port, a size or a count than an address."""
 _LENIENT: Final = frozenset({"http", "https", "ws", "wss", "ftp", "ftps"})
 """Where browsers take any number of slashes, or none."""
 _STARTS: Final[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]] = (
@@ -45,6 +48,7 @@ _FILES: Final = frozenset(
     """.split()
 )
 """What words with a dot end in that are files."""
+_NUMBER: Final = re.compile(r"(?<!\S)[\"']?(?:[^\s/@]{1,64}@)?(0x[0-9a-f]{1,8}|[0-9]{8,11})(?![\w.-])")
 _SEPARATED: Final = re.compile(r"[,;]")
 _PATH: Final = re.compile(r"[/\\?#]")
 
@@ -98,6 +102,14 @@ def hosts_of_command(command: str) -> Iterator[Mention]:
             for word in _DOTTED.findall(found[0]):
                 if word.rpartition(".")[2] not in _FILES:
                     yield Mention(word, is_sure=True)
+            yield from hosts_of_number(found[0])
+
+
+def hosts_of_number(text: str) -> Iterator[Mention]:
+    """Yield the addresses that are written as one number, where a host is to be expected."""
+    for found in _NUMBER.finditer(text):
+        if any(int(address) >= LEAST_NUMBER for address in addresses_of(found[1])[0]):
+            yield Mention(found[1], is_sure=True)
 
 
 def _of_link(text: str, found: re.Match[str]) -> Iterator[Mention]:

@@ -74,7 +74,7 @@ def walk_arguments(arguments: Mapping[Any, Any]) -> Iterator[Leaf]:
         if depth > MOST_DEPTH or left[0] < 0:
             raise TooLarge("the arguments of an action hold too much to be examined")
         if isinstance(value, Mapping):
-            for name, inner in value.items():
+            for name, inner in dict.items(value) if isinstance(value, dict) else value.items():
                 own = _name_of(name)
                 _spend(left, own, len(waiting))
                 yield Leaf("", own, place, is_readable=isinstance(name, str | int | float | None))

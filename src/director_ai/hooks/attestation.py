@@ -97,7 +97,7 @@ class AttestationHook:
         requires: The capabilities that tools need, by their names, or a function of the action. A tool that is not
             named needs `tool:` and its name.
         revocations: What was taken back.
-        nonces: Where given, a passport serves one request, and no other.
+        nonces: Where given, a passport and all that is derived from it serve one request, and no other.
         is_required: Whether saying something needs a passport as well as doing something.
         warn_before: Seconds before its end from which on a passport leads to a warning.
         skew: By how many seconds clocks may differ.
@@ -228,17 +228,20 @@ class AttestationHook:
 
     def _used(self, passport: Passport, occasion: Occasion) -> list[Finding]:
         """Return why a passport that serves one request cannot serve this one."""
-        if not occasion.request_id:
+        request = occasion.exchange_id or occasion.request_id
+        if not request:
             return [_finding("passport.without_request")]
         assert self._nonces is not None  # noqa: S101 - the caller asked
         now = read_time(self._clock)
         if now is None:
             return [_finding("passport.clock_failed")]
-        nonce, owner = f"{passport.issuer} {passport.passport_id}", f"{occasion.tenant_id} {occasion.request_id}"
-        answer = answer_of(self._nonces.claim, nonce, owner, passport.expires_at + self._skew, now)
-        if answer is True:
-            return []
-        return [_finding("passport.replayed" if answer is False else "passport.store_failed")]
+        owner, nonce = f"{occasion.tenant_id} {request}", ""
+        for each in reversed(passport.chain()):  # whoever shows a derived one shows those above it, too
+            nonce = f"{nonce} {each.issuer} {each.passport_id}".lstrip()
+            answer = answer_of(self._nonces.claim, nonce, owner, each.expires_at + self._skew, now)
+            if answer is not True:
+                return [_finding("passport.replayed" if answer is False else "passport.store_failed")]
+        return []
 
     def _verdict(
         self,

@@ -50,7 +50,7 @@ _ASSIGNED: Final = re.compile(
 _ASSIGNED_HINTS: Final = ("pass", "secret", "key", "token")
 _NAMES: Final = frozenset(
     """
-    password passwd passphrase pwd secret token apikey credential credentials authorization cookie accesskey privatekey pw
+    password passwd passphrase pwd secret token apikey credential credentials authorization cookie accesskey privatekey
     """.split()
 )
 _PAIRS: Final = frozenset({("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key"), ("auth", "key")})
@@ -58,12 +58,14 @@ _PASSWORDS: Final = frozenset("password passwd passphrase pwd pw".split())
 """Where a number is a secret as well."""
 _OWNERS: Final = frozenset("user db database admin root smtp ftp ssh login mysql pg".split())
 """Whose `pass` is a password, and not one of an airline."""
-_PAGES: Final = frozenset("page next previous prev continuation continue sync cursor delta skip start pagination".split())
+_PAGES: Final = frozenset(
+    "page next previous prev continuation continue sync cursor delta skip start pagination".split()
+)
 """Whose `token` says where a list goes on."""
-_FILL: Final = r"[^\W\d]*|[\w .:/-]*(?:pass|pwd|secret|token|key|cred|env|var)[\w .:/-]*"
+_FILL: Final = r"[^\W\d]{0,64}|[\w .:/-]{0,64}?(?:pass|pwd|secret|token|key|cred|env|var)[\w .:/-]{0,64}"
 _BLANK: Final = re.compile(
     rf"[\W_x0]*|<.*>|\{{+ ?(?:{_FILL}) ?\}}+|\$\{{.*\}}|\$\(.*\)|\$(?-i:[A-Z_][A-Z0-9_]*|[a-z_]+)|%\w+%"
-    rf"|[\[(](?:{_FILL})[\])]|your(?:[\W_]*[a-z]+)*|(?:my|the)(?:[\W_]+[a-z]+)+|example(?:[\W_]*[a-z]+)*"
+    rf"|[\[(](?:{_FILL})[\])]|(?:your|example)[\W_a-z]*|(?:my|the)[\W_][\W_a-z]*"
     r"|none|null|(?:changeme|redacted|secret:).*",
     re.IGNORECASE | re.DOTALL,
 )

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from director_ai.core.identifiers import ref_of
 from director_ai.core.runtime.interrupts import must_pass
-from director_ai.hooks.addresses import Mention, find_hosts, hosts_of_command, hosts_of_value
+from director_ai.hooks.addresses import (
+    LEAST_NUMBER,
+    Mention,
+    find_hosts,
+    hosts_of_command,
+    hosts_of_number,
+    hosts_of_value,
+)
 from director_ai.hooks.answers import answer_of
 from director_ai.hooks.arguments import Leaf, TooLarge, key_words, walk_arguments
 from director_ai.hooks.credentials import finds_credential, names_credential
@@ -52,6 +59,8 @@ _LINK_KEYS: Final = frozenset(
     address addresses addr remote gateway peer peers node nodes cluster bootstrap
     """.split()
 )
+_URL_KEYS: Final = frozenset("url urls uri uris href endpoint endpoints webhook".split())
+"""Where a large number is an address as well."""
 _COMMAND_KEYS: Final = frozenset("bash cmd command commands script shell".split())
 _LINK_BEGIN: Final = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-\t\r\n]{0,30}:")
 _SKIPPED: Final = re.compile(r"[\t\r\n]+")
@@ -111,10 +120,20 @@ class Outreach:
                 found += self._hosts("action", leaf.place, self._mentions(leaf.key, value))
                 found += self._secret("action", leaf.place, value, leaf.key)
                 disagrees = disagrees or text_disagrees(value, self._scope)
-        elif type(value) is int and 255 < value < 2**32 and not _HOST_KEYS.isdisjoint(key_words(leaf.key)):
-            found += self._hosts("action", leaf.place, [Mention(str(value), is_sure=True)])
+        elif isinstance(value, int | float) and leaf.key:
+            found += self._of_number(leaf, value)
         if disagrees:
             found.append(self._finding("action.other_scope", leaf.place))
+        return found
+
+    def _of_number(self, leaf: Leaf, value: float) -> list[Finding]:
+        """Return what is wrong with a number: an address may be one, and so may a password."""
+        words, found = key_words(leaf.key), []
+        least = 256 if not _HOST_KEYS.isdisjoint(words) else LEAST_NUMBER if not _URL_KEYS.isdisjoint(words) else 2**32
+        if not isinstance(value, bool) and least <= value < 2**32 and value == int(value):
+            found += self._hosts("action", leaf.place, [Mention(str(int(value)), is_sure=True)])
+        if names_credential(leaf.key, value):
+            found.append(self._finding("action.credential", leaf.place))
         return found
 
     def _is_harmless(self, key: str, value: str) -> bool:
@@ -137,6 +156,8 @@ class Outreach:
             yield from find_hosts(spelled, self._rules)
             if by_name:
                 yield from hosts_of_value(spelled, is_strict=is_strict)
+            if not _URL_KEYS.isdisjoint(words):
+                yield from hosts_of_number(spelled)
         if not _COMMAND_KEYS.isdisjoint(words):
             yield from hosts_of_command(value)
 

@@ -122,9 +122,9 @@ def argument_disagrees(key: str, value: object, scope: str) -> bool:
         # A name of an environment may hold more, such as a region; other names mean more than environments.
         named = key_words(low) if last.startswith("env") else (low.strip(),)
         return any(scope not in _WORDS[word] for word in named if word in _WORDS)
-    if last in _LOOSE_KEYS and isinstance(value, str):
-        return scope != "production" and _WORDS.get(plain_spelling(value).strip()) is _PRODUCTION
     flag = _FLAGS.get("".join(words[1:] if words[0] in ("is", "use") else words))
+    if flag is None and last in _LOOSE_KEYS and isinstance(value, str):
+        return scope != "production" and _WORDS.get(plain_spelling(value).strip()) is _PRODUCTION
     state = _state(value)
     if flag is None or state is None:
         return False

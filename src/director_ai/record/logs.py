@@ -87,4 +87,5 @@ def log_as_json(
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # how it starts and ends is told in our own words
     return handler

@@ -114,6 +114,7 @@ def health_router(server: Server) -> APIRouter:
     """Return the routes that need no key: they tell nothing of anybody."""
     router = APIRouter(tags=["health"])
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz")
     async def healthz() -> Health:
         """Say that the process answers."""

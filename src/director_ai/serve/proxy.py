@@ -21,7 +21,7 @@ from director_ai.serve.guarding import AGENTS, Guarding
 from director_ai.serve.refusals import refused_response
 from director_ai.serve.sse import SseReader
 from director_ai.serve.wire.chat import ChatWire
-from director_ai.serve.wire.envelope import as_identifier
+from director_ai.serve.wire.envelope import Envelope, as_identifier
 from director_ai.serve.wire.messages import MessagesWire
 from director_ai.serve.wire.responses import ResponsesWire
 
@@ -91,10 +91,7 @@ class Proxy:
 
     async def handle(self, request: Request) -> Response:
         """Answer a request of a client; errors that it raises are written by the application."""
-        caller = await self._authenticate(request, "proxy")
-        if self._streams.is_killed(caller.tenant_id):
-            raise Overloaded("answers are switched off by the operator", status=503, retry_after=60)
-        self._tenants.admit(caller, len(self._streams))
+        caller = await self._admitted(request)
         body = await read_body(request)
         asked = parse_object(body)
         wire = WIRES[request.url.path](asked, shows_reasoning=caller.shows_reasoning)
@@ -129,12 +126,24 @@ class Proxy:
 
     async def models(self, request: Request) -> Response:
         """Hand the upstream's list of models on."""
-        caller = await self._authenticate(request, "proxy")
+        caller = await self._admitted(request)
         upstream = self._tenants.upstream(caller, request.url.path)
         answer = await upstream.send("GET", request.url.path.removeprefix("/v1"), dict(request.headers), b"")
         if answer.status >= 300:
             return await _refused(answer, answer.kept_headers(), request.url.path)
-        return Response(await _all(answer), headers=answer.kept_headers(), media_type="application/json")
+        try:
+            told = Envelope({}).keep(json.loads(await _all(answer)))  # names and figures: prose would not be judged
+        except (ValueError, RecursionError):
+            raise UpstreamBroke("the upstream's list of models is not JSON") from None
+        return JSONResponse(told, headers=answer.kept_headers())
+
+    async def _admitted(self, request: Request) -> Caller:
+        """Return who asks, where an answer may begin at all."""
+        caller = await self._authenticate(request, "proxy")
+        if self._streams.is_killed(caller.tenant_id):
+            raise Overloaded("answers are switched off by the operator", status=503, retry_after=60)
+        self._tenants.admit(caller, len(self._streams))
+        return caller
 
     async def _streamed(
         self, exchange: Exchange, answer: Answer, caller: Caller, about: Mapping[str, str]

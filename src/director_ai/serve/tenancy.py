@@ -63,7 +63,7 @@ class Guards:
         # Judged for a tenant that has facts: the scorer warns of a knowledge base that is empty, and this one is not.
         tenant_id = next((tenant for tenant in self._store.tables.tenants()), "")
         for settings in dict.fromkeys(wanted):
-            self.get(settings).scorer.judge("", "The model is loaded.", tenant_id)
+            self.get(settings).warm_up(tenant_id)
 
 
 class TenantDirectory:

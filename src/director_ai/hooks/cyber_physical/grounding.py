@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from director_ai.hooks.cyber_physical.model import Bounds, PhysicalModel
     from director_ai.hooks.cyber_physical.quantities import Point
     from director_ai.hooks.cyber_physical.volumes import OnViolation, Workspace
-    from director_ai.hooks.cyber_physical.whereabouts import Known, Told, Whereabouts
+    from director_ai.hooks.cyber_physical.whereabouts import Known, Whereabouts
 
 __all__ = ["Grounding", "beyond"]
 
@@ -132,7 +132,7 @@ class Grounding:
         if known is None:
             return
         # It may be where it was seen, or already where it was told to go since.
-        starts = [known, *((values[0], at) for values, at in self._told(key))]
+        starts = [known, *self._told(key)]
         change = max(_change(value, start) for start, _ in starts)
         if beyond(change, bounds.step):
             self._hold_bounds("step_exceeded", bounds, bounds.constraint, change, bounds.step)
@@ -156,7 +156,7 @@ class Grounding:
             return None
         return known
 
-    def _told(self, key: tuple[str, str]) -> tuple[Told, ...]:
+    def _told(self, key: tuple[str, str]) -> tuple[Known, ...]:
         return self._state.told.get(key, ())
 
     def _per_second(self, change: float, since: float) -> float:
@@ -184,14 +184,13 @@ class Grounding:
             return
         self.aims[space.target, "place"] = tuple(points)
         known = self._known((space.target, "place"), constraint)
-        told = self._told((space.target, "place"))
-        if known is not None and space.fastest is not None:
-            starts = [known, *((place, at) for path, at in told for place in path)]
+        starts = [] if known is None else [known, *self._told((space.target, "place"))]
+        if starts and space.fastest is not None:
             way = sum(math.dist(a, b) for a, b in pairwise(points))
             speed = max(self._per_second(way + math.dist(start, points[0]), at) for start, at in starts)
             if beyond(speed, space.fastest):
                 self._hold_bounds("speed_exceeded", space, constraint, speed, space.fastest)
-        self._check_volumes(space, points, [] if known is None else [known[0], *(p for path, _ in told for p in path)])
+        self._check_volumes(space, points, [place for place, _ in starts])
 
     def _needs_start(self, space: Workspace) -> bool:
         return bool(self._model.keep_out) or space.fastest is not None

@@ -213,10 +213,11 @@ class CyberPhysicalHook:
             dues.append((ledger, amount))
         if _decide(tuple(grounding.violations)) not in {"allow", "warn"}:
             return
+        at = -math.inf if now is None else now
         for key, values in grounding.aims.items():
-            self._state.tell(key, values, -math.inf if now is None else now)
-        for ledger, amount in dues if now is not None else ():
-            ledger.spend(amount, now)
+            self._state.tell(key, values, at)
+        for ledger, amount in dues:
+            ledger.spend(amount, at)
 
     def _event(
         self, occasion: Occasion, decision: str, violations: tuple[Violation, ...], started: float

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.identifiers import ref_of
+from director_ai.core.lookalikes import STRONG_TWINS
 from director_ai.errors import ConfigError, UnknownOption
 from director_ai.hooks.cyber_physical.action import Move, PhysicalAction, Setpoint, Violation
 from director_ai.hooks.cyber_physical.model import JOINT_KINDS
 from director_ai.hooks.cyber_physical.quantities import KINDS, Figure, read_figure
 from director_ai.hooks.cyber_physical.volumes import check_name
+from director_ai.hooks.spelling import plain_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +25,9 @@ __all__ = ["ActionReader", "Argument", "Tool"]
 
 _SHAPES: Final = ("joints", "place", "path")
 _MOST_ARGUMENTS: Final = 256
+_LONGEST_NAME: Final = 1_000
+_TWINS: Final = str.maketrans({old.lower(): new.lower() for old, new in STRONG_TWINS.items()})
+_QUALIFIER: Final = re.compile(r"[./:]|__")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,31 +106,43 @@ def _is_total(argument: Argument) -> bool:
 class ActionReader:
     """Turns a call of a declared tool into a physical action; None for tools that are not declared.
 
-    A name that differs from a declared one only by case, width or spaces is refused: whoever carries out the call may
-    not see the difference.
+    A name that differs from a declared one only by case, width, spaces, look-alikes, or by what stands before it
+    (`oven.heat`) is refused, unless it is one of `others`: whoever carries out the call may not see the difference.
     """
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], *, others: Iterable[str] = ()) -> None:
         found = list(tools)
         if not all(isinstance(tool, Tool) for tool in found):
             raise ConfigError("tools must hold Tool")
         self._tools = {tool.name: tool for tool in found}
         self._folded = {_fold(name) for name in self._tools}
-        if len(self._folded) != len(found):
+        self._others = frozenset(() if isinstance(others, str) else others)
+        if isinstance(others, str) or not all(isinstance(name, str) for name in self._others):
+            raise ConfigError("others must hold the names of tools")
+        if len(self._folded) != len(found) or self._others & set(self._tools):
             raise ConfigError("tools need names of their own")
 
     def __call__(self, action: ProposedAction) -> PhysicalAction | None:
         """Read one call."""
         tool = self._tools.get(action.name)
-        if tool is None:
-            if _fold(action.name[:200]) in self._folded:
-                return PhysicalAction(faults=(_fault("tool_unknown", action.name),))
-            return None
-        return _Reading(tool, action.arguments).result()
+        if tool is not None:
+            return _Reading(tool, action.arguments).result()
+        if action.name not in self._others and self._is_like_one(action.name):
+            return PhysicalAction(faults=(_fault("tool_unknown", action.name),))
+        return None
+
+    def _is_like_one(self, name: str) -> bool:
+        """Whether a name can be taken for a declared one; one that nobody would give a tool can be for any."""
+        if len(name) > _LONGEST_NAME:
+            return bool(self._tools)
+        folded = _fold(name)
+        ends = [found.end() for found in _QUALIFIER.finditer(folded)]
+        return any(folded[end:] in self._folded for end in (0, *ends))
 
 
 def _fold(name: str) -> str:
-    return "".join(unicodedata.normalize("NFKC", name).casefold().replace("-", "_").split())
+    plain = plain_spelling(name).translate(_TWINS).casefold().replace("-", "_")
+    return "".join(sign for sign in plain if sign.isprintable() and not sign.isspace())
 
 
 def _fault(code: str, text: object) -> Violation:

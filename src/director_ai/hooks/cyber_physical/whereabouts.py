@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from director_ai.hooks.cyber_physical.volumes import HalfSpace
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from director_ai.hooks.cyber_physical.quantities import Point
     from director_ai.hooks.cyber_physical.volumes import KeepOut
 
-__all__ = ["MOST_TOLD", "Key", "Known", "Told", "Whereabouts", "swept"]
+__all__ = ["MOST_TOLD", "Key", "Known", "Whereabouts", "swept"]
 
 Key = tuple[str, str]
 """A thing, and the kind of quantity; or a tool, and `place`."""
 Known = tuple[Any, float]
 """A value or a place that was seen, and when."""
-Told = tuple[tuple[Any, ...], float]
-"""The value, or the places of the path, of an action that was allowed, and when."""
-MOST_TOLD: Final = 64
+MOST_TOLD: Final = 256
 _HALVINGS: Final = 6
 
 
@@ -26,7 +28,8 @@ class Whereabouts:
     """What is known; its holder sees to it that one thread at a time changes it."""
 
     seen: dict[Key, Known] = field(default_factory=dict)
-    told: dict[Key, tuple[Told, ...]] = field(default_factory=dict)
+    told: dict[Key, tuple[Known, ...]] = field(default_factory=dict)
+    """Values, and places in the order of their paths, of actions that were allowed, and when."""
 
     def copy(self) -> Whereabouts:
         """Return what is known now."""
@@ -40,11 +43,11 @@ class Whereabouts:
     def tell(self, key: Key, values: tuple[Any, ...], at: float) -> None:
         """Take note of what was allowed; one more than the most is kept, which tells that there are too many."""
         earlier = self.told.get(key, ())
-        if earlier and earlier[-1][0] == values:
-            earlier = earlier[:-1]
-        self.told[key] = (*earlier, (values, at))[-MOST_TOLD - 1 :]
+        if tuple(value for value, _ in earlier[-len(values) :]) == values:  # once more the same: it is there later
+            earlier = earlier[: -len(values)]
+        self.told[key] = (*earlier, *((value, at) for value in values))[-MOST_TOLD - 1 :]
 
-    def is_as(self, other: Whereabouts, keys: Any) -> bool:
+    def is_as(self, other: Whereabouts, keys: Iterable[Key]) -> bool:
         """Whether nothing has become known of these since."""
         return all(
             self.seen.get(key) is other.seen.get(key) and self.told.get(key) is other.told.get(key) for key in keys
@@ -56,8 +59,10 @@ def swept(
 ) -> float | None:
     """Return where a volume is entered on the way to a place from somewhere on a leg; None where from nowhere.
 
-    Both ends of the leg are known to be clear. What comes nearer than a 128th of the leg counts as entered.
+    The ways from both ends of the leg are known to be clear. What is thinner than a 128th of the leg may be missed.
     """
+    if halvings < 0 or isinstance(volume, HalfSpace):  # whose other side is convex, so that the ends say it all
+        return None
     (a, b, c), (x, y, z) = leg
     middle = ((a + x) / 2.0, (b + y) / 2.0, (c + z) / 2.0)
     # Every way from the leg stays within half its length of the way from its middle.
@@ -65,7 +70,7 @@ def swept(
     if volume.entry(middle, end, margin + half) is None:
         return None
     at = volume.entry(middle, end, margin)
-    if at is not None or halvings == 0:
-        return at or 0.0
+    if at is not None:
+        return at
     first = swept(volume, (leg[0], middle), end, margin, halvings - 1)
     return first if first is not None else swept(volume, (middle, leg[1]), end, margin, halvings - 1)

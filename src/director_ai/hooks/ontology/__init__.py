@@ -1,7 +1,7 @@
 """The ontology hook: what is asserted, checked against an OWL or RDFS ontology.
 
-loading ─► graph, axioms ─► terms (dictionaries, made once)
-text ─► reading ─► assertions ─► checking, knowledge, cycles ─► hook (verdict and event)
+loading ─► closure ─► graph, axioms ─► terms (dictionaries, made once)
+text ─► phrasing, reading ─► assertions ─► checking, knowledge, cycles ─► hook (verdict and event)
 """
 
 from __future__ import annotations

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["closed_graph"]
 
 _SILENT: Final = frozenset({RDFS.label, RDFS.comment, RDFS.seeAlso, RDFS.isDefinedBy, OWL.imports, OWL.versionInfo})
-_HIERARCHIES: Final = {RDFS.subClassOf: OWL.equivalentClass, RDFS.subPropertyOf: OWL.equivalentProperty}
+_HIERARCHIES: Final[dict[Node, Node]] = {
+    RDFS.subClassOf: OWL.equivalentClass,
+    RDFS.subPropertyOf: OWL.equivalentProperty,
+}
 
 
 def closed_graph(stated: Graph, *, most: int, seconds: float) -> Graph:
@@ -48,6 +51,7 @@ class _BoundedRules(OWLRL_Semantics):  # type: ignore[misc]  # the library is un
         self._ends = time.monotonic() + seconds
         self._cycle = 0
         self._closed: dict[Node, int] = {}
+        self._wider: dict[Node, set[Node]] = {}
 
     def store_triple(self, t: Triple) -> None:
         super().store_triple(t)
@@ -60,14 +64,15 @@ class _BoundedRules(OWLRL_Semantics):  # type: ignore[misc]  # the library is un
             self._cycle = cycle_num
             for link in _HIERARCHIES:
                 self._close(link)
+            self._classify()
         self._watch()
         super().rules(t, cycle_num)
 
     def _watch(self) -> None:
         if time.monotonic() > self._ends:
             raise PayloadError(
-                f"what follows from the ontology was not found within {self._seconds:g} seconds; load a smaller part of "
-                "it, or raise max_seconds"
+                f"what follows from the ontology was not found within {self._seconds:g} seconds; load a smaller part "
+                "of it, or raise max_seconds"
             )
 
     def _close(self, link: Node) -> None:
@@ -89,6 +94,21 @@ class _BoundedRules(OWLRL_Semantics):  # type: ignore[misc]  # the library is un
                 size += 1
             above[low] = reached
         self._closed[link] = size
+        if link == RDFS.subClassOf:
+            self._wider = above
+
+    def _classify(self) -> None:
+        """Store of each thing the classes that are wider than its own."""
+        kinds: defaultdict[Node, set[Node]] = defaultdict(set)
+        for thing, kind in self.graph.subject_objects(RDF.type):
+            kinds[thing].add(kind)
+        for thing, own in kinds.items():
+            for kind in own.union(*(self._wider.get(kind, ()) for kind in own)) - own:
+                self.store_triple((thing, RDF.type, kind))
+
+    def _class_axioms(self, triple: Triple, cycle_num: int) -> None:
+        if triple[1] != RDFS.subClassOf:
+            super()._class_axioms(triple, cycle_num)
 
     def _schema_vocabulary(self, triple: Triple, cycle_num: int) -> None:
         low, link, high = triple
@@ -99,7 +119,7 @@ class _BoundedRules(OWLRL_Semantics):  # type: ignore[misc]  # the library is un
 
     def _equality(self, triple: Triple, cycle_num: int) -> None:
         one, link, other = triple
-        if link == OWL.sameAs and one != other or link == RDF.type and other == OWL.AllDifferent:
+        if (link == OWL.sameAs and one != other) or (link == RDF.type and other == OWL.AllDifferent):
             super()._equality(triple, cycle_num)
         elif link == OWL.differentFrom and one == other:
             self.add_error("something differs from itself")

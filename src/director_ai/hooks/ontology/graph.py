@@ -131,11 +131,14 @@ def _individuals(
     for relation in [*relations, OWL.sameAs, OWL.differentFrom]:
         for one, other in stated.subject_objects(relation):
             found.update((one, other))
+    wider = {
+        kind: {above for above in over if kind not in ancestors.get(above, ())} for kind, over in ancestors.items()
+    }
     made: dict[str, tuple[str, ...]] = {}
     for node in sorted((n for n in found if isinstance(n, URIRef) and is_ours(n)), key=str):
         kinds = [ids[kind] for kind in closed.objects(node, RDF.type) if kind in known]
         # Only the narrowest: a wider class says nothing that these do not.
-        narrow = [k for k in kinds if not any(k in ancestors[o] and o not in ancestors[k] for o in kinds)]
+        narrow = set(kinds).difference(*(wider[kind] for kind in kinds))
         if kinds or node not in known:
             made[ids[node]] = tuple(sorted(narrow))
     return made

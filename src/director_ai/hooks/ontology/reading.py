@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from director_ai.core.grammar import AUXILIARIES, PRONOUNS, SUBORDINATORS, words
 from director_ai.core.scoring.claims import visible
 from director_ai.hooks.ontology.checking import Assertion
+from director_ai.hooks.ontology.phrasing import WRAP, Phrasing, has_lines, sure_part, unwrapped
 from director_ai.hooks.ontology.terms import name_key, stem
 
 if TYPE_CHECKING:
@@ -37,8 +38,20 @@ _ENDS: Final = words(
     "under over per via within among as so although though whereas"
 )
 _OPENERS: Final = words("and but so also then thus however therefore moreover furthermore indeed hence")
+_NEUTRAL: Final = words(
+    "everyone everybody everything someone somebody something anyone anybody anything others me us him"
+)
+_MANNER: Final = words("with as like well badly")
+"""Behind a name that nobody knows: "treats guests with respect" is another word than "treats malaria"."""
 _NO_NAME: Final = (
-    PRONOUNS | AUXILIARIES | SUBORDINATORS | _ENDS | _UNSURE | words("of or there here this that these those it them")
+    PRONOUNS
+    | AUXILIARIES
+    | SUBORDINATORS
+    | _ENDS
+    | _UNSURE
+    | _NEUTRAL
+    | _MANNER
+    | words("of or there here this that these those it them what let")
 )
 _LONGEST_WORD: Final = 80
 _LONGEST_NAME: Final = 8
@@ -73,6 +86,7 @@ class ClauseReader:
             phrases[parts[0]].append(parts)
             if ontology.relations[meant[0]].takes_values:
                 self._values.add(parts)
+        self._phrasing = Phrasing({word for name in (*self._things, *ontology.relation_names) for word in name.split()})
         self._starts = _COPULAS | phrases.keys()
         self._phrases = {first: sorted(all_of, key=len, reverse=True) for first, all_of in phrases.items()}
 
@@ -80,25 +94,36 @@ class ClauseReader:
         """Return the assertions of a text, in their order, and how many sentences were not understood."""
         found: list[Assertion] = []
         unread = 0
-        for sentence in _SENTENCE.findall(visible(text)):
+        shown = visible(text)
+        for sentence in _SENTENCE.findall(unwrapped(shown, self._starts) if has_lines(shown) else shown):
             tokens = _TOKEN.findall(sentence)
             if len(tokens) < 2:
                 unread += len(tokens)
                 continue
-            said = [] if sentence[-1] == "?" else self._read_sentence(tokens)
+            said = [] if sentence[-1] == "?" else self._read_lines(sentence, tokens)
             found += said
             unread += not said
         return ReadText(tuple(found), unread)
 
+    def _read_lines(self, sentence: str, tokens: list[str]) -> list[Assertion]:
+        """Return what a sentence says over its lines, or what each line says where each says something by itself."""
+        said = self._read_sentence(tokens)
+        if WRAP not in sentence or not _UNSURE.isdisjoint(map(_small, tokens)):
+            return said
+        lines = [self._read_sentence(_TOKEN.findall(line)) for line in sentence.split(WRAP)]
+        return said if said and not all(lines) else [each for line in lines for each in line]
+
     def _read_sentence(self, tokens: list[str]) -> list[Assertion]:
-        if max(map(len, tokens)) > _LONGEST_WORD:
+        if not tokens or max(map(len, tokens)) > _LONGEST_WORD:
             return []
+        tokens = self._phrasing.plain(tokens)
         stems = list(map(stem, tokens))
         if self._starts.isdisjoint(stems):
             return []
-        small = [token.lower().replace("’", "'") for token in tokens]
+        small = list(map(_small, tokens))
         if not _UNSURE.isdisjoint(small):
-            return []
+            cut = sure_part(small, _UNSURE)
+            tokens, small, stems = tokens[:cut], small[:cut], stems[:cut]
         found: list[Assertion] = []
         subject, start, at = "", 0, 1
         while at < len(tokens):
@@ -180,11 +205,15 @@ class ClauseReader:
         """Return where a name that nobody knows ends: one without an article, and short."""
         longest = _LONGEST_NAME if is_value else _LONGEST_NEW_NAME
         named = list(takewhile(lambda word: word not in _ENDS, small[start : start + longest + 1]))
-        if not 0 < len(named) <= longest:
+        if not 0 < len(named) <= longest or small[start + len(named) : start + len(named) + 1] == ["with"]:
             return 0
         if not is_value and any(word in _NO_NAME or word in _DETERMINERS for word in named):
             return 0
         return start + len(named)
+
+
+def _small(token: str) -> str:
+    return token.lower().replace("’", "'")
 
 
 def _without_determiner(small: list[str], start: int) -> int:

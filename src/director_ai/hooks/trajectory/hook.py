@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import inspect
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from director_ai.core.ranges import check_count, check_number, check_seconds
 from director_ai.errors import ConfigError
 from director_ai.hooks.protocol import Occasion, event_of
+from director_ai.hooks.trajectory.casting import Cast, checked_function
 from director_ai.hooks.trajectory.estimates import Bootstrap, deviation_of, wilson_interval
 from director_ai.hooks.trajectory.memory import OccasionMemory, key_of
 from director_ai.hooks.trajectory.rollouts import Actor, Rollout, Scorer, roll_out
 from director_ai.hooks.trajectory.simulations import Crews
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from director_ai.core.safety_event import PolicyDecision, SafetyEvent
     from director_ai.hooks.trajectory.simulations import Simulated
 
@@ -113,11 +114,10 @@ class TrajectoryHook:
         remember_for: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._actors = _checked_actors(actors)
-        answers = callable(self._actors) or "" in self._actors
-        self.moments = frozenset({"request", "action"} if answers else {"action"})
+        self._cast = Cast(actors)
+        self.moments = frozenset({"request", "action"} if self._cast.answers else {"action"})
         """Before an answer it is asked only where somebody acts out prompts."""
-        self._scorer = None if scorer is None else _checked_function("scorer", scorer)
+        self._scorer = None if scorer is None else checked_function("scorer", scorer)
         self._planned = check_count("simulations", simulations, 1, 1000)
         self._max_halt_rate = check_number("max_halt_rate", max_halt_rate)
         self._min_coherence = check_number("min_coherence", min_coherence)
@@ -136,14 +136,14 @@ class TrajectoryHook:
         self._memory: OccasionMemory[PreflightVerdict] = OccasionMemory(
             check_count("remember", remember, 0, 100_000),
             check_number("remember_for", remember_for, 0.0, 1e6),
-            _checked_function("clock", clock),
+            checked_function("clock", clock),
         )
 
     def examine(self, occasion: Occasion) -> PreflightVerdict | None:
         """Preflight what an occasion asks for; None where it asks for nothing, or where nobody can act it out."""
         if occasion.action is None and not occasion.prompt.strip():
             return None
-        actor = self._actors if callable(self._actors) else self._actors.get(_tool_of(occasion))
+        actor = self._cast.actor_for(occasion)
         if actor is None:
             return None
         key = key_of(occasion)
@@ -242,23 +242,3 @@ def _limit(name: str, value: object) -> object:
     if value is None:
         raise ConfigError(f"{name} must be a number of seconds: a simulation that hangs must end")
     return value
-
-
-def _checked_function(name: str, function: Any) -> Any:
-    if not callable(function) or inspect.iscoroutinefunction(function):
-        raise ConfigError(f"{name} must be a synchronous function, got a {type(function).__name__}")
-    return function
-
-
-def _checked_actors(actors: Any) -> Actor | dict[str, Actor]:
-    if actors is None:
-        return {}
-    if not isinstance(actors, Mapping):
-        return _checked_function("actors", actors)  # type: ignore[no-any-return]
-    if not all(isinstance(name, str) for name in actors):
-        raise ConfigError("actors must be named by their tools")
-    return {name: _checked_function("each of actors", actor) for name, actor in actors.items()}
-
-
-def _tool_of(occasion: Occasion) -> str:
-    return occasion.action.name if occasion.action is not None else ""

@@ -8,7 +8,7 @@ from director_ai.serve.sse import write_event, write_object
 from director_ai.serve.wire.chat_whole import CALLS, ENVELOPE, HALTED, texts_of, with_texts_of
 from director_ai.serve.wire.envelope import Envelope, as_identifier, as_index
 from director_ai.serve.wire.items import End, Finish, Item, Pass, Say
-from director_ai.serve.wire.reading import UpstreamSaid, last_user_text, mapping_of, objects_of, read_object
+from director_ai.serve.wire.reading import UpstreamSaid, last_user_text, mapping_of, objects_of, read_object, text_of
 from director_ai.serve.wire.tracks import Track
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ChatWire:
         yield from self._read_reasoning(index, delta)
         logprobs = mapping_of(choice.get("logprobs"))
         for name in ("content", "refusal"):
-            yield from self._say((name, index, 0), delta.get(name), self._shape_of(name), logprobs.get(name))
+            yield from self._say((name, index, 0), _said(delta.get(name)), self._shape_of(name), logprobs.get(name))
         for call in objects_of(delta.get("tool_calls")):
             yield from self._read_call(index, call)
         yield from self._read_function(index, mapping_of(delta.get("function_call")))
@@ -257,3 +257,8 @@ def _choice(
 ) -> dict[str, Any]:
     made = {"index": index, "delta": delta, "finish_reason": finish_reason}
     return made if logprobs is None else made | {"logprobs": logprobs}
+
+
+def _said(content: Any) -> Any:
+    """Return the text of a content; some upstreams send it in parts."""
+    return text_of(content) if isinstance(content, list) else content

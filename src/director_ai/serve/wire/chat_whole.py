@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.serve.wire.envelope import as_identifier
 from director_ai.serve.wire.items import Say
-from director_ai.serve.wire.reading import call_text, mapping_of, objects_of
+from director_ai.serve.wire.reading import call_text, mapping_of, objects_of, text_of
 from director_ai.serve.wire.tracks import entries_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def texts_of(body: Mapping[str, Any], shape: Shape) -> list[Say]:
     found = []
     for index, choice in enumerate(objects_of(body.get("choices"))):
         message = mapping_of(choice.get("message"))
-        found.append(Say(("content", index, 0), message.get("content") or "", shape))
+        found.append(Say(("content", index, 0), text_of(message.get("content")), shape))
         found.append(Say(("refusal", index, 0), message.get("refusal") or ""))
         for place, call in enumerate(objects_of(message.get("tool_calls"))):
             for kind, field, call_shape in CALLS:

@@ -10,6 +10,7 @@ from director_ai.serve.wire.items import End, Finish, Item, Say
 from director_ai.serve.wire.reading import UpstreamSaid, call_text, last_user_text, mapping_of, read_object
 from director_ai.serve.wire.responses_items import (
     CALLS,
+    CLIENT_CALLS,
     JUDGED,
     KINDS,
     KNOWN,
@@ -117,7 +118,7 @@ class ResponsesWire:
         self._shown += 1
         if kind in REASONING and self._shows_reasoning:
             made.whole = dict(item)
-        if kind not in CALLS:  # whose beginning waits until it may be made
+        if kind not in CLIENT_CALLS:  # whose beginning waits until they may be made
             yield _later(self._writer.write_added, made)
 
     def _part(self, index: int, kind: str, said: Mapping[str, Any]) -> Iterator[Item]:
@@ -194,7 +195,8 @@ class ResponsesWire:
             item.rest = rest_of(said)
             text, tool = self._kept.prose_of(item.rest), tool_of(said)
             if text or tool is not None:
-                yield Say(part.channel, text, "json", tool, item.rest)
+                opening = functools.partial(self._writer.write_added, item) if item.kind in CLIENT_CALLS else None
+                yield Say(part.channel, text, "json", tool, item.rest, opening)
         elif item.kind == "message":
             content = said.get("content")
             for at, each in enumerate(content if isinstance(content, list) else ()):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALLS",
+    "CLIENT_CALLS",
     "HEAD",
     "HIDDEN",
     "JUDGED",
@@ -59,6 +60,10 @@ KINDS: Final = {
 }
 CALLS: Final = ("function_call", "custom_tool_call")
 """Items that are one text each."""
+CLIENT_CALLS: Final = frozenset(
+    {*CALLS, "apply_patch_call", "computer_call", "local_shell_call", "mcp_approval_request", "shell_call"}
+)
+"""Items that a client acts on."""
 REASONING: Final = frozenset({"reasoning", "compaction"})
 HIDDEN: Final = frozenset({"image_generation_call"})
 """Of these only the head is shown: nobody can judge what is in them."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBER_WORDS", "ORDINAL_ENDINGS", "Number", "read_number", "read_ordinal", "roman_value"]
 
-MAX_DIGITS = 25  # longer runs of digits are identifiers, and a float could not tell them apart
+MAX_DIGITS = 300  # what is longer is cut: a float holds no more, and no number so long is another one's equal
 NUMBER_WORDS = frozenset(SMALL) | frozenset(TENS) | frozenset(SCALES) | {"half", "couple", "twice", "once"}
 ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 8, 10, 16})
@@ -65,9 +65,7 @@ def _plain_digits(raw: str) -> str:
 
 
 def _read_digits(t: Tokens, i: int, *, money: bool) -> Number | None:
-    digits = _plain_digits(t.raw[i])
-    if len(digits) > MAX_DIGITS:
-        return None
+    digits = _plain_digits(t.raw[i])[:MAX_DIGITS]
     value, j, fraction = float(digits), i + 1, False
     following = t.words[j]
     if following not in _AFTER_DIGITS and t.kinds[j] != "number":
