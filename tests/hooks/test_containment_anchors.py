@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from director_ai.errors import ConfigError, PayloadError
-from director_ai.hooks.anchors import Anchor, AnchorKey, AnchorReader, issue_anchor
 from director_ai.hooks.containment import ContainmentHook, HostRules, Nonces
+from director_ai.hooks.containment.anchors import Anchor, AnchorKey, AnchorReader, issue_anchor
 from director_ai.hooks.protocol import Occasion
 from director_ai.hooks.statements import StatementRefused, decode_segment, encode_segment, read_object
 from director_ai.record.canonical import canonical

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from director_ai.hooks.addresses import find_hosts
 from director_ai.hooks.containment import AnchorKey, ContainmentHook, HostRules, issue_anchor
-from director_ai.hooks.numerals import addresses_of
+from director_ai.hooks.containment.addresses import find_hosts
+from director_ai.hooks.containment.numerals import addresses_of
 from director_ai.hooks.protocol import Occasion, ProposedAction
 from director_ai.testing import ManualClock
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from director_ai.core.identifiers import ref_of
 from director_ai.core.lookalikes import STRONG_TWINS
 from director_ai.errors import ConfigError, UnknownOption
+from director_ai.hooks.containment.spelling import plain_spelling
 from director_ai.hooks.cyber_physical.action import Move, PhysicalAction, Setpoint, Violation
 from director_ai.hooks.cyber_physical.model import JOINT_KINDS
 from director_ai.hooks.cyber_physical.quantities import KINDS, Figure, read_figure
 from director_ai.hooks.cyber_physical.volumes import check_name
-from director_ai.hooks.spelling import plain_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

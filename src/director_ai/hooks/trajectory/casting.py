@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.lookalikes import STRONG_TWINS
 from director_ai.errors import ConfigError
-from director_ai.hooks.spelling import plain_spelling
+from director_ai.hooks.containment.spelling import plain_spelling
 
 if TYPE_CHECKING:
     from director_ai.hooks.protocol import Occasion

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from director_ai.core.safety_event import POLICY_DECISIONS, PolicyDecision, SafetyEvent
-from director_ai.hooks.handoffs import Standing, agent_ref
 from director_ai.hooks.protocol import event_of
+from director_ai.hooks.swarm.handoffs import Standing, agent_ref
 
 if TYPE_CHECKING:
     from director_ai.hooks.protocol import Hook, Occasion

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from director_ai.hooks.anchors import RUN_SCOPES
-from director_ai.hooks.arguments import key_words
-from director_ai.hooks.spelling import plain_spelling
+from director_ai.hooks.containment.anchors import RUN_SCOPES
+from director_ai.hooks.containment.arguments import key_words
+from director_ai.hooks.containment.spelling import plain_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

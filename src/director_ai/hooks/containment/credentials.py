@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from director_ai.hooks.arguments import key_words
+from director_ai.hooks.containment.arguments import key_words
 
 __all__ = ["finds_credential", "names_credential"]
 

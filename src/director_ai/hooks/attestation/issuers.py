@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from director_ai.core.identifiers import check_identifier, is_ref
 from director_ai.core.ranges import check_count, check_number
 from director_ai.errors import ConfigError
-from director_ai.hooks.capabilities import Grants, checked_capabilities
+from director_ai.hooks.attestation.capabilities import Grants, checked_capabilities
 from director_ai.hooks.statements import LATEST, StatementRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from director_ai.hooks.passports import Passport
+    from director_ai.hooks.attestation.passports import Passport
 
 __all__ = ["Issuer", "IssuerKey", "IssuerRegistry", "RevocationList", "Revocations"]
 

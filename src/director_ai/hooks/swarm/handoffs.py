@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from director_ai.hooks.handoff_policy import SwarmPolicy
+    from director_ai.hooks.swarm.handoff_policy import SwarmPolicy
 
 __all__ = ["AgentRecord", "Roster", "Standing", "agent_ref"]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from director_ai.core.identifiers import ref_of
 from director_ai.core.runtime.interrupts import must_pass
-from director_ai.hooks.addresses import (
+from director_ai.hooks.answers import answer_of
+from director_ai.hooks.containment.addresses import (
     LEAST_NUMBER,
     Mention,
     find_hosts,
@@ -15,16 +16,15 @@ from director_ai.hooks.addresses import (
     hosts_of_number,
     hosts_of_value,
 )
-from director_ai.hooks.answers import answer_of
-from director_ai.hooks.arguments import Leaf, TooLarge, key_words, walk_arguments
-from director_ai.hooks.credentials import finds_credential, names_credential
+from director_ai.hooks.containment.arguments import Leaf, TooLarge, key_words, walk_arguments
+from director_ai.hooks.containment.credentials import finds_credential, names_credential
+from director_ai.hooks.containment.scope_claims import argument_disagrees, text_disagrees
 from director_ai.hooks.findings import Finding
-from director_ai.hooks.scope_claims import argument_disagrees, text_disagrees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from director_ai.hooks.networks import HostRules
+    from director_ai.hooks.containment.networks import HostRules
     from director_ai.hooks.protocol import ProposedAction
 
 __all__ = ["OUTREACH_REASONS", "Outreach"]

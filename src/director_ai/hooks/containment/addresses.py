@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from director_ai.hooks.numerals import addresses_of
-from director_ai.hooks.spelling import decodings
+from director_ai.hooks.containment.numerals import addresses_of
+from director_ai.hooks.containment.spelling import decodings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from director_ai.hooks.networks import HostRules
+    from director_ai.hooks.containment.networks import HostRules
 
 __all__ = ["Mention", "find_hosts", "hosts_of_command", "hosts_of_number", "hosts_of_value"]
 

@@ -20,15 +20,15 @@ from director_ai.core.checks.rules import Frontier, check_frontier
 from director_ai.core.identifiers import check_identifier, ref_of
 from director_ai.core.ranges import as_score, check_count
 from director_ai.errors import ConfigError
-from director_ai.hooks.handoff_policy import SwarmPolicy
-from director_ai.hooks.handoff_result import EXPLANATIONS, Ground, HandoffResult, Settled, result_of
-from director_ai.hooks.handoffs import AgentRecord, Roster, agent_ref
 from director_ai.hooks.protocol import Occasion, event_of
-from director_ai.hooks.word_support import word_support
+from director_ai.hooks.swarm.handoff_policy import SwarmPolicy
+from director_ai.hooks.swarm.handoff_result import EXPLANATIONS, Ground, HandoffResult, Settled, result_of
+from director_ai.hooks.swarm.handoffs import AgentRecord, Roster, agent_ref
+from director_ai.hooks.swarm.word_support import word_support
 
 if TYPE_CHECKING:
     from director_ai.core.safety_event import SafetyEvent
-    from director_ai.hooks.handoffs import Standing
+    from director_ai.hooks.swarm.handoffs import Standing
 
 __all__ = ["HandoffResult", "HandoffScorer", "SwarmHook", "SwarmPolicy"]
 

@@ -12,8 +12,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from director_ai.errors import ConfigError
-from director_ai.hooks.numerals import IpAddress, addresses_of
-from director_ai.hooks.spelling import ascii_name, host_spellings
+from director_ai.hooks.containment.numerals import IpAddress, addresses_of
+from director_ai.hooks.containment.spelling import ascii_name, host_spellings
 
 __all__ = ["HostList", "HostRules"]
 

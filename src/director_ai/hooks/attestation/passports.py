@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from director_ai.core.identifiers import check_identifier, is_ref
 from director_ai.core.ranges import check_number
 from director_ai.errors import ConfigError, MissingExtra, PayloadError
-from director_ai.hooks.capabilities import Grants, checked_capabilities
+from director_ai.hooks.attestation.capabilities import Grants, checked_capabilities
 from director_ai.hooks.statements import LATEST, StatementRefused, decode_segment, encode_segment, read_object
 from director_ai.record.canonical import canonical
 
@@ -28,7 +28,7 @@ except ImportError:
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from director_ai.hooks.issuers import Issuer, IssuerKey, IssuerRegistry
+    from director_ai.hooks.attestation.issuers import Issuer, IssuerKey, IssuerRegistry
 
 __all__ = ["Passport", "PassportReader", "delegate_passport", "holder_of", "issue_passport"]
 

@@ -12,11 +12,17 @@ from director_ai.core.identifiers import is_ref, ref_of
 from director_ai.core.ranges import check_number
 from director_ai.errors import ConfigError
 from director_ai.hooks.answers import answer_of
-from director_ai.hooks.capabilities import capability_of_tool, checked_capabilities
+from director_ai.hooks.attestation.capabilities import capability_of_tool, checked_capabilities
+from director_ai.hooks.attestation.issuers import Issuer, IssuerKey, IssuerRegistry, RevocationList, Revocations
+from director_ai.hooks.attestation.passports import (
+    Passport,
+    PassportReader,
+    delegate_passport,
+    holder_of,
+    issue_passport,
+)
 from director_ai.hooks.findings import Finding, count_reasons, reasons_of, refs_of, worst_finding
-from director_ai.hooks.issuers import Issuer, IssuerKey, IssuerRegistry, RevocationList, Revocations
 from director_ai.hooks.nonces import Nonces, NonceStore
-from director_ai.hooks.passports import Passport, PassportReader, delegate_passport, holder_of, issue_passport
 from director_ai.hooks.protocol import Occasion, ProposedAction, event_of
 from director_ai.hooks.statements import StatementRefused, read_time, validity_problem
 

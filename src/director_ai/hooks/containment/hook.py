@@ -13,13 +13,13 @@ from director_ai.core.identifiers import check_identifier, ref_of
 from director_ai.core.ranges import check_number
 from director_ai.core.safety_event import POLICY_DECISIONS
 from director_ai.errors import ConfigError, UnknownOption
-from director_ai.hooks.anchors import RUN_SCOPES, Anchor, AnchorKey, AnchorReader, RunScope, issue_anchor
 from director_ai.hooks.answers import answer_of
+from director_ai.hooks.containment.anchors import RUN_SCOPES, Anchor, AnchorKey, AnchorReader, RunScope, issue_anchor
+from director_ai.hooks.containment.networks import HostRules
+from director_ai.hooks.containment.reach import OUTREACH_REASONS, Outreach
 from director_ai.hooks.findings import Finding, count_reasons, reasons_of, refs_of, worst_finding
-from director_ai.hooks.networks import HostRules
 from director_ai.hooks.nonces import Nonces, NonceStore
 from director_ai.hooks.protocol import Occasion, ProposedAction, event_of
-from director_ai.hooks.reach import OUTREACH_REASONS, Outreach
 from director_ai.hooks.statements import StatementRefused, read_time, validity_problem
 
 if TYPE_CHECKING:
