@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from director_ai.hooks.containment.networks import HostRules
 
-__all__ = ["Mention", "find_hosts", "hosts_of_command", "hosts_of_number", "hosts_of_value"]
+__all__ = ["Mention", "find_hosts", "hosts_of_number", "hosts_of_remote", "hosts_of_value"]
 
 LONGEST_AUTHORITY: Final = 320
 LEAST_NUMBER: Final = 2**24
@@ -31,24 +31,14 @@ _AUTHORITY: Final = re.compile(r"[^\s/?#\"<>`\\]*")
 _AUTHORITY_WITH_BACKSLASH: Final = re.compile(r"[^\s/?#\"<>`]*")
 _HOST: Final = re.compile(r"\[[^\[\]\s]{0,80}\]|[^\s:'(){}|\[\],;!$&*+=^~、「」『』【】《》〈〉“”‘’«»]+")
 _INNER_DOT: Final = re.compile(r"\.(?<=\w\.)\w")
-_DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?:\.[\w-]++)+")
+DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?:\.[\w-]++)+")
 _FOUR: Final = re.compile(r"(?:0x[0-9a-f]{1,8}|[0-9]{1,10})(?:\.(?:0x[0-9a-f]{1,8}|[0-9]{1,10})){3}")
 _SIX: Final = re.compile(
     r"(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:)[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?![\w:])"
 )
 _PORT: Final = re.compile(r":\d{0,5}\Z")
-_NETWORK_COMMAND: Final = re.compile(
-    r"(?<![\w.-])(?:curl|wget|ssh|scp|sftp|rsync|telnet|nc|ncat|netcat|ping6?|ftp|dig|nslookup|nmap|psql|mysql|redis-cli"
-    r"|mongosh?)\s[^\n|;&]{1,2000}"
-)
-_FILES: Final = frozenset(
-    """
-    bin bz2 cfg conf crt css csv dat db gz html ini jpg js json jsonl key log md out parquet pdf pem php png pub py rb
-    sh sql svg tar tgz toml ts txt xml yaml yml zip
-    """.split()
-)
-"""What words with a dot end in that are files."""
 _NUMBER: Final = re.compile(r"(?<!\S)[\"']?(?:[^\s/@]{1,64}@)?(0x[0-9a-f]{1,8}|[0-9]{8,11})(?![\w.-])")
+_REMOTE: Final = re.compile(r"[\w.+-]{1,64}@(\[[0-9a-f:.]{2,45}\]|[\w.-]{1,253}):[^\s:]\S{0,2000}")
 _SEPARATED: Final = re.compile(r"[,;]")
 _PATH: Final = re.compile(r"[/\\?#]")
 
@@ -69,7 +59,7 @@ def find_hosts(text: str, rules: HostRules) -> Iterator[Mention]:
                 for found in start.finditer(spelled):
                     yield from _of_link(spelled, found)
         if "." in spelled and _INNER_DOT.search(spelled):
-            for word in _DOTTED.findall(spelled):
+            for word in DOTTED.findall(spelled):
                 yield Mention(word, _FOUR.fullmatch(word) is not None)
         if "::" in spelled or spelled.count(":") > 6:
             for found in _SIX.finditer(spelled):
@@ -95,21 +85,20 @@ def hosts_of_value(value: str, *, is_strict: bool) -> Iterator[Mention]:
                 yield Mention(host, is_sure=True)
 
 
-def hosts_of_command(command: str) -> Iterator[Mention]:
-    """Yield the hosts that a command of the network is given without a scheme, such as `curl example.org`."""
-    for spelled in decodings(command):
-        for found in _NETWORK_COMMAND.finditer(spelled):
-            for word in _DOTTED.findall(found[0]):
-                if word.rpartition(".")[2] not in _FILES:
-                    yield Mention(word, is_sure=True)
-            yield from hosts_of_number(found[0])
-
-
 def hosts_of_number(text: str) -> Iterator[Mention]:
     """Yield the addresses that are written as one number, where a host is to be expected."""
     for found in _NUMBER.finditer(text):
         if any(int(address) >= LEAST_NUMBER for address in addresses_of(found[1])[0]):
             yield Mention(found[1], is_sure=True)
+
+
+def hosts_of_remote(value: str) -> Iterator[Mention]:
+    """Yield the host of a value that is an address of ssh as a whole, such as `git@example.org:x.git`."""
+    if "@" in value and ":" in value and len(value) < 2_500:
+        for spelled in decodings(value.strip()):
+            found = _REMOTE.fullmatch(spelled)
+            if found:
+                yield Mention(found[1], is_sure=True)
 
 
 def _of_link(text: str, found: re.Match[str]) -> Iterator[Mention]:

@@ -12,11 +12,12 @@ from director_ai.hooks.containment.addresses import (
     LEAST_NUMBER,
     Mention,
     find_hosts,
-    hosts_of_command,
     hosts_of_number,
+    hosts_of_remote,
     hosts_of_value,
 )
-from director_ai.hooks.containment.arguments import Leaf, TooLarge, key_words, walk_arguments
+from director_ai.hooks.containment.arguments import COMMAND_KEYS, Leaf, TooLarge, key_words, walk_arguments
+from director_ai.hooks.containment.commands import begins_command, hosts_of_command
 from director_ai.hooks.containment.credentials import finds_credential, names_credential
 from director_ai.hooks.containment.scope_claims import argument_disagrees, text_disagrees
 from director_ai.hooks.findings import Finding
@@ -61,7 +62,14 @@ _LINK_KEYS: Final = frozenset(
 )
 _URL_KEYS: Final = frozenset("url urls uri uris href endpoint endpoints webhook".split())
 """Where a large number is an address as well."""
-_COMMAND_KEYS: Final = frozenset("bash cmd command commands script shell".split())
+_SHELLS: Final = frozenset("bash cmd command console exec powershell sh shell terminal zsh".split())
+"""Words of a tool's name by which its texts are commands."""
+_REMARKS: Final = frozenset("comment description explanation justification note reason thought title".split())
+_INPUT_KEYS: Final = frozenset("code exec input line program run".split())
+_PLACE_KEYS: Final = frozenset({"address", "addresses", "origin"})
+_PLACE: Final = re.compile(r"(?<![^\s,;])(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.[A-Z][a-z]{3,30}(?![^\s,;])")
+"""An abbreviation and a name without a space; what is denied is found all the same."""
+_NO_PROXY: Final = frozenset({"none", "null", "direct", "off", "false", "no", "disabled"})
 _LINK_BEGIN: Final = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-\t\r\n]{0,30}:")
 _SKIPPED: Final = re.compile(r"[\t\r\n]+")
 
@@ -100,8 +108,9 @@ class Outreach:
             if len(name) > MOST_TEXT:
                 return [self._finding("action.too_large", "name")]
             found += self._of_leaf(Leaf("", name, "name"))
+            is_shell = not _SHELLS.isdisjoint(key_words(name))
             for leaf in walk_arguments(action.arguments):
-                found += self._of_leaf(leaf)
+                found += self._of_leaf(leaf, is_shell=is_shell)
                 if not leaf.is_readable:
                     found.append(self._finding("action.unreadable", leaf.place))
         except TooLarge:
@@ -112,12 +121,12 @@ class Outreach:
             found.append(self._finding("action.unreadable", "arguments"))
         return found
 
-    def _of_leaf(self, leaf: Leaf) -> list[Finding]:
+    def _of_leaf(self, leaf: Leaf, *, is_shell: bool = False) -> list[Finding]:
         value, found = leaf.value, []
         disagrees = bool(leaf.key) and argument_disagrees(leaf.key, value, self._scope)
         if isinstance(value, str):
             if value and not self._is_harmless(leaf.key, value):
-                found += self._hosts("action", leaf.place, self._mentions(leaf.key, value))
+                found += self._hosts("action", leaf.place, self._mentions(leaf.key, value, is_shell=is_shell))
                 found += self._secret("action", leaf.place, value, leaf.key)
                 disagrees = disagrees or text_disagrees(value, self._scope)
         elif isinstance(value, int | float) and leaf.key:
@@ -145,9 +154,11 @@ class Outreach:
         words = self._rules.denied.words
         return words is None or words.fullmatch(value.lower()) is None
 
-    def _mentions(self, key: str, value: str) -> Iterable[Mention]:
+    def _mentions(self, key: str, value: str, *, is_shell: bool) -> Iterable[Mention]:
         words = key_words(key)
         is_strict = not _HOST_KEYS.isdisjoint(words)
+        if words[-1:] == ("proxy",) and value.strip().lower() in _NO_PROXY:
+            is_strict = False
         by_name = is_strict or not _LINK_KEYS.isdisjoint(words)
         spellings = [value]
         if _SKIPPED.search(value) and (by_name or _LINK_BEGIN.match(value)):
@@ -155,10 +166,12 @@ class Outreach:
         for spelled in spellings:
             yield from find_hosts(spelled, self._rules)
             if by_name:
-                yield from hosts_of_value(spelled, is_strict=is_strict)
+                is_place = not is_strict and not _PLACE_KEYS.isdisjoint(words)
+                yield from hosts_of_value(_PLACE.sub("", spelled) if is_place else spelled, is_strict=is_strict)
             if not _URL_KEYS.isdisjoint(words):
                 yield from hosts_of_number(spelled)
-        if not _COMMAND_KEYS.isdisjoint(words):
+        yield from hosts_of_remote(value)
+        if _is_command(words, value, is_shell=is_shell):
             yield from hosts_of_command(value)
 
     def _hosts(self, kind: str, place: str, mentions: Iterable[Mention]) -> list[Finding]:
@@ -188,3 +201,10 @@ class Outreach:
 
     def _finding(self, reason: str, place: str, ref: str = "") -> Finding:
         return Finding(reason=reason, decision=self._decisions[reason], ref=ref, place=place)
+
+
+def _is_command(words: tuple[str, ...], value: str, *, is_shell: bool) -> bool:
+    """Whether a text is run, by its name, by the tool that gets it, or by how its input begins."""
+    if not COMMAND_KEYS.isdisjoint(words) or (is_shell and words and _REMARKS.isdisjoint(words)):
+        return True
+    return not _INPUT_KEYS.isdisjoint(words) and begins_command((value[:200].split(maxsplit=1) or [""])[0])
