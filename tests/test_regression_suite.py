@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -12,10 +13,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from regression_suite import SLOT_ERRORS, measure, passages
 
 KINDS = {"number": 2, "unit": 1, "date": 2, "name": 2, "negation": 1, "swapped_roles": 1, "invented": 2, "overclaim": 1}
-MOST_FALSE_HALTS = {False: 0, True: 1}
-"""Of 144 right passages, without and with the model. None is wanted: the numbers may only fall."""
-CAUGHT = {False: 0.62, True: 0.78}
-SLOTS_CAUGHT = {False: 0.82, True: 0.81}
+
+
+class Least(NamedTuple):
+    """What was reached: false halts may only become fewer, shares only larger."""
+
+    false_halts: int
+    """None is wanted."""
+    caught: float
+    slots_caught: float
 
 
 def test_the_passages_are_what_they_should_be() -> None:
@@ -34,10 +40,17 @@ def test_the_passages_are_what_they_should_be() -> None:
         assert not set(item["facts"].values()) & {item["correct"], item["planted"]["text"]}
 
 
-@pytest.mark.parametrize("use_nli", [False, True], ids=["heuristic mode", "model mode"])
-def test_right_passages_pass_and_errors_are_caught(use_nli: bool) -> None:
-    figures = measure(use_nli=use_nli)
+@pytest.mark.parametrize(
+    ("use_nli", "every", "reached"),
+    [
+        pytest.param(False, 1, Least(0, 0.62, 0.82), id="heuristic mode"),
+        pytest.param(True, 5, Least(0, 0.75, 0.75), id="model mode, 29 of them"),
+        pytest.param(True, 1, Least(1, 0.78, 0.81), id="model mode", marks=pytest.mark.soak),
+    ],
+)
+def test_right_passages_pass_and_errors_are_caught(use_nli: bool, every: int, reached: Least) -> None:
+    figures = measure(use_nli=use_nli, every=every)
 
-    assert len(figures.false_halts) <= MOST_FALSE_HALTS[use_nli], figures.false_halts
-    assert figures.share() >= CAUGHT[use_nli]
-    assert figures.share(SLOT_ERRORS) >= SLOTS_CAUGHT[use_nli]
+    assert len(figures.false_halts) <= reached.false_halts, figures.false_halts
+    assert figures.share() >= reached.caught
+    assert figures.share(SLOT_ERRORS) >= reached.slots_caught

@@ -221,7 +221,7 @@ def test_while_a_clause_is_rewritten_later_tokens_are_read_up_to_a_bound() -> No
 
     def slow(clause: str, evidence: list[str]) -> str:
         deadline = time.monotonic() + 60
-        while len(read) < 6 and time.monotonic() < deadline:
+        while len(read) < 5 and time.monotonic() < deadline:
             time.sleep(0.001)
         time.sleep(0.05)
         read_during_rewrite.extend(read)

@@ -120,7 +120,7 @@ def test_who_hangs_blocks_and_the_others_are_asked_all_the_same() -> None:
 
     other = Saying("warn")
     try:
-        found = consult([Hanging(), other], Occasion(text="Hello."), deadline=0.05)
+        found = consult([Hanging(), other], Occasion(text="Hello."), deadline=0.5)
     finally:
         let_go.set()
     assert [each.safety_event.halt_reason for each in found] == ["hook_timeout", "no_go_risk"]

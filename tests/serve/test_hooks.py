@@ -26,7 +26,7 @@ from director_ai.serve.upstream import HttpUpstream
 from director_ai.serve.wire.chat import ChatWire
 from director_ai.serve.wire.items import Pass, Say
 
-FORBIDDEN = '{"text": "Refunds are available within 30 days.", "copies": 666}'
+FORBIDDEN = '{"text": "Refunds are available within 30 days.", "copies": 7770000007}'
 UNREADABLE = '{"text": "Refunds are available within 30 days.", "copies": '
 
 
@@ -101,7 +101,7 @@ def test_a_call_that_is_allowed_leaves_as_it_came(hooked: Hooked, path: str, str
 def test_a_call_that_a_hook_refuses_never_reaches_the_client(hooked: Hooked, path: str, stream: bool) -> None:
     got = hooked.ask(path, Case(texts=("",), arguments=FORBIDDEN), stream=stream)
     assert got.status_code == 200
-    assert "666" not in got.text
+    assert "7770000007" not in got.text
     assert "hook_refused" in got.text
     ended = {"/v1/messages": "refusal"}.get(path, "content_filter")
     assert ended in got.text

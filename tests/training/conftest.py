@@ -27,6 +27,7 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     for name, value in SETTINGS["data"].items():
         if isinstance(value, int) and value > 5000:
             monkeypatch.setitem(SETTINGS["data"], name, MOST_MADE)
+    monkeypatch.setitem(SETTINGS["data"], "written", 1)
 
     def run(name: str, *arguments: object) -> str:
         capsys.readouterr()

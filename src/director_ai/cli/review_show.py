@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.cli.facts_show import console, counted, print_table, shown, table
 from director_ai.cli.terminal import for_terminal
+from director_ai.core.merge import in_common
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -194,8 +195,8 @@ def _marked(before: str, after: str, *, colours: bool) -> Text:
 
 def _changes(before: list[str], after: list[str]) -> Iterator[tuple[str, str]]:
     """Yield what stayed, what went out and what came in, in order."""
-    start = _in_common(before, after)
-    end = _in_common(before[start:][::-1], after[start:][::-1])
+    start = in_common(before, after)
+    end = in_common(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     blocks: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old), 0, len(new))]
     if len(old) * len(new) <= MOST_COMPARED:
@@ -208,12 +209,6 @@ def _changes(before: list[str], after: list[str]) -> Iterator[tuple[str, str]]:
             steps += [("out", "".join(old[old_start:old_end])), ("in", "".join(new[new_start:new_end]))]
     steps.append(("same", "".join(before[len(before) - end :])))
     return (step for step in steps if step[1])
-
-
-def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many words two texts begin with alike."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (word, its) in enumerate(pairs) if word != its), min(len(one), len(other)))
 
 
 def _show_guard(decision: dict[str, Any] | None) -> None:

@@ -1,4 +1,4 @@
-"""Reads JSON as it is streamed and hands out its string values, decoded, with the place of every character.
+"""Reads JSON as it is streamed and hands out its strings, decoded, with the place of every character.
 
 Text that was handed out is not kept. Two short things wait: an escape that may go on in the next piece, and a figure or
 a word (`30`, `true`), of which the next sign must say whether it was JSON or the beginning of a sentence.
@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["MOST_DOUBT", "MOST_KEY", "JsonEvent", "JsonLexer", "Prose", "StringClosed", "StringOpened", "StringText"]
+__all__ = [
+    "MOST_DOUBT",
+    "MOST_KEY",
+    "JsonEvent",
+    "JsonLexer",
+    "KeyOpened",
+    "Prose",
+    "Scalar",
+    "StringClosed",
+    "StringOpened",
+    "StringText",
+]
 
 MOST_KEY: Final = 200
 """Only so much of a key is kept: longer ones name nothing."""
@@ -33,6 +44,20 @@ class StringOpened(NamedTuple):
     """Of its first character, after the quote."""
     key: str
     """The nearest key above it."""
+
+
+class KeyOpened(NamedTuple):
+    """A string begins that is a key."""
+
+    place: int
+    """Of its first character, after the quote."""
+
+
+class Scalar(NamedTuple):
+    """A number, or one of the words true, false and null; at the top level it may still turn out to be prose."""
+
+    start: int
+    end: int
 
 
 class StringText(NamedTuple):
@@ -54,7 +79,7 @@ class Prose(NamedTuple):
     place: int
 
 
-JsonEvent: TypeAlias = StringOpened | StringText | StringClosed | Prose
+JsonEvent: TypeAlias = StringOpened | KeyOpened | StringText | StringClosed | Scalar | Prose
 _Step: TypeAlias = tuple[int, JsonEvent | None]
 _State = Literal[
     "value", "first_value", "key", "first_key", "colon", "next", "string", "key_string", "scalar", "fence", "prose"
@@ -119,6 +144,8 @@ class JsonLexer:
         doubt, self._doubt = self._doubt, ""
         if self._state == "fence" and not self._closes(doubt[self._fence_at :]):
             yield Prose(doubt, self._seen - len(doubt))
+        elif self._state == "scalar" and _is_scalar(doubt[self._scalar_at :]):
+            yield Scalar(self._seen - len(doubt) + self._scalar_at, self._seen)
 
     def _read(self, piece: str) -> Iterator[JsonEvent]:
         text = self._carry + piece
@@ -194,7 +221,8 @@ class JsonLexer:
                 return self._break(text, at)
             self._complete()
         self._doubt += text[at:end]
-        return end, None
+        place = self._base + end
+        return end, Scalar(place - len(scalar), place) if end < len(text) else None
 
     def _read_key(self, text: str, at: int) -> _Step:
         sign = text[at]
@@ -202,7 +230,7 @@ class JsonLexer:
             return self._skip_space(text, at)
         if sign == '"':
             self._key, self._state = "", "key_string"
-            return at + 1, None
+            return at + 1, KeyOpened(self._base + at + 1)
         if sign == "}" and self._state == "first_key":
             return self._close(at)
         return self._break(text, at)
@@ -239,10 +267,10 @@ class JsonLexer:
         if text[at] == '"':
             self._keys[-1] = self._key
             self._state = "colon"
-            return at + 1, None
+            return at + 1, StringClosed()
         at, found = self._decode(text, at)
         self._key = (self._key + found.text)[:MOST_KEY]
-        return at, None
+        return at, found if found.text else None
 
     def _read_prose(self, text: str, at: int) -> _Step:
         return len(text), Prose(text[at:], self._base + at)

@@ -27,6 +27,7 @@ __all__ = [
     "Merged",
     "OffsetMap",
     "edits_between",
+    "in_common",
     "merge_edits",
     "moved",
 ]
@@ -169,6 +170,12 @@ def merge_edits(source: str, edits: Iterable[Edit], *, policy: MergePolicy | Non
     if all(one.end <= two.start != one.start for one, two in itertools.pairwise(ordered)):
         return _written(source, base, ordered, ())  # nothing overlaps
     return _Merge(source, base, policy or MergePolicy()).run(_once(set(wanted)))
+
+
+def in_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many letters, or words, two texts begin with alike."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _place(edit: Edit) -> tuple[int, int]:

@@ -238,7 +238,7 @@ class StreamingRepairer:
             slow=frozenset(slow if self._read_ahead else ()),
             read_ahead=self._read_ahead,
             continuation=self._continuation,
-            reads_all=shape == "json",
+            is_json=shape == "json",
             **{"perform": _never, "aperform": _never} | performers,
         )
 

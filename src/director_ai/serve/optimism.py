@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from director_ai.core.merge import in_common
 from director_ai.core.runtime.intake import TokenIntake
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _change(start: int, old: str, new: str) -> Correction:
     """Return the change from one text to another, in whole words."""
     head = _common_words(old, new)
     before, after = old[head:], new[head:]
-    tail = _common(before[::-1], after[::-1])
+    tail = in_common(before[::-1], after[::-1])
     while tail and not (_is_border(before, len(before) - tail) and _is_border(after, len(after) - tail)):
         tail -= 1
     text = after[: len(after) - tail]
@@ -174,11 +175,7 @@ def _is_border(text: str, at: int) -> bool:
 
 def _common_words(one: str, other: str) -> int:
     """Return how far two texts are the same, up to the end of a space."""
-    head = _common(one, other)
+    head = in_common(one, other)
     while head and not one[head - 1].isspace():
         head -= 1
     return head
-
-
-def _common(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from director_ai.core.checks.rules import MOST_LOOKAHEAD, Frontier, check_name
-from director_ai.core.merge import Edit
+from director_ai.core.merge import Edit, in_common
 from director_ai.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -153,18 +153,11 @@ def _branches(words: Sequence[str], depth: int) -> str:
     branches = []
     for _, group in itertools.groupby((word for word in words if word), key=lambda word: word[0]):
         same = list(group)
-        shared = _shared(same[0], same[-1])
+        shared = in_common(same[0], same[-1])  # the first and the last of a sorted row speak for all
         rests = [word[shared:] for word in same]
         rest = _branches(rests, depth + 1) if rests != [""] else ""
         branches.append(_escaped(same[0][:shared]) + (f"(?:{rest})" if rest else ""))
     return "|".join([*branches, ""] if ends else branches)
-
-
-def _shared(first: str, last: str) -> int:
-    """Return how many letters two words begin with in common: the first and last of a sorted row speak for all."""
-    return next(
-        (at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), min(len(first), len(last))
-    )
 
 
 def _escaped(word: str) -> str:

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from director_ai.core.merge import Edit
 from director_ai.errors import ConfigError, MissingExtra
@@ -56,6 +56,9 @@ class JsonSchema:
                 raise ConfigError(f"{option} must be True or False")
         object.__setattr__(self, "schema", _plain(self.schema))
         object.__setattr__(self, "_validator", _validator(self.schema))
+
+    reads_json: ClassVar = True
+    """It must see what is written, not what the strings say."""
 
     @property
     def frontier(self) -> Frontier:

@@ -32,7 +32,7 @@ from director_ai.validators import (
 )
 from drivers import Driver
 
-LIMIT = 0.1
+LIMIT = 0.5
 SAFE = "some safe words are here. " * 40
 UNSAFE = "unsafe"
 TEXT = f"{SAFE}Now comes the {UNSAFE} part of it. {SAFE}"

@@ -60,6 +60,12 @@ REPAIRERS = {
     ),
     "json": StreamingRepairer(**TOOLS, checks=[PII()]),
     "json, resumes": StreamingRepairer(**TOOLS, continuation=go_on_in_json),
+    "json, checks beside": StreamingRepairer(
+        **TOOLS,
+        continuation=go_on_in_json,
+        checks=[PII(), Casing(to="upper"), Rule(check=BannedWords(("euros",)), on_fail="filter")],
+        first=[Disguise()],
+    ),
 }
 
 

@@ -21,7 +21,7 @@ from director_ai.testing import FAULTS, Panic, ScriptedTokens, make_fault
 from director_ai.validators import Rule
 from drivers import Driver
 
-LIMIT = 0.1
+LIMIT = 0.5
 UNSAFE = "unsafe"
 SAFE = "Some safe words are here. " * 6
 TEXT = f"{SAFE}Now comes the {UNSAFE} part of it. {SAFE}"

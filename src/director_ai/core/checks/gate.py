@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.checks.answers import Trouble, read_answer
 from director_ai.core.checks.following import FOLLOWER, Fixes
+from director_ai.core.checks.json_lens import JsonLens, escaped, read_whole, unescaped
 from director_ai.core.checks.rules import ENDING, CheckedText, Failure, Stop
 from director_ai.core.checks.tracks import (
     MOST_ASKS,
@@ -55,15 +56,19 @@ class CheckGate:
         label: Callable[[str, str], str] | None = None,
         most_held: float = MOST_HELD,
         follow: Follow | None = None,
+        is_json: bool = False,
         context: str = "",
         shown: int = 0,
     ) -> None:
-        self._tracks = [Track(number, rule) for number, rule in enumerate(rules)]
-        self._policy, self._label, self._most_held = policy, label, most_held
+        self._lens = JsonLens() if is_json and rules else None
+        self._tracks = [Track(number, rule, self._lens) for number, rule in enumerate(rules)]
+        self._policy, self._most_held = policy, most_held
+        self._label = label if label is None or self._lens is None else lambda kind, text: label(kind, unescaped(text))
         self._follower = follow(context, shown) if follow else None
         self._fixes = Fixes(self._follower) if self._follower is not None else None
         self._intake = TokenIntake()
-        self._sentences = Track(-1, rules[0]) if any(rule.on_fail == "filter" for rule in rules) else None
+        filters = any(rule.on_fail == "filter" for rule in rules)
+        self._sentences = Track(-1, rules[0], self._lens) if filters else None
         if self._sentences:
             self._sentences.cutter, self._sentences.joins = cutter_for("sentence"), False
         self._windowed = [track for track in self._tracks if track.rule.check.frontier != "text"]
@@ -117,6 +122,8 @@ class CheckGate:
             self._queue.append(rest)
         self._flush()
         self._ended = True
+        if self._lens is not None:
+            self._show("", self._lens.finish())
         for track in self._followed:
             track.units.extend(track.cutter.finish())
         if self._follower is not None:
@@ -133,12 +140,16 @@ class CheckGate:
     def _take(self, token: str) -> None:
         self._store.append(token)
         self._length += len(token)
-        if self._windowed:
-            self._fresh.append(token)
         if self._follower is not None and self._length > self._base:  # it was told of its context
             self._follower.feed(token)
+        self._show(token, token if self._lens is None else self._lens.feed(token))
+
+    def _show(self, token: str, seen: str) -> None:
+        """Let the tracks read on: the stream as it is, or what is to be seen of it."""
+        if self._windowed:
+            self._fresh.append(seen)
         for track in self._followed:
-            units = track.cutter.feed(token)
+            units = track.cutter.feed(token if track.lens is None else seen)
             if units and track.joins and track.units:
                 track.units[-1] = track.units[-1]._replace(end=units[-1].end, high=units[-1].high)
             elif units:
@@ -154,9 +165,9 @@ class CheckGate:
             return False
         for track in self._tracks:
             if track.units:
-                if track.units[0].high > self._length:
+                if track.units[0].high > self._reach(track):
                     return False
-            elif track.decided <= self._released:
+            elif track.place(track.decided) <= self._released:
                 return False
         return True
 
@@ -189,7 +200,7 @@ class CheckGate:
             ask = self._follower.ask()
             self._mend()
         calls = [
-            Call(track, edit.replacement, None, place)
+            Call(track, self._read(edit), None, place)
             for place, edit in enumerate(self._rewrites)
             for track in self._tracks
             if track.rule.check.name != edit.check and track.rule.check.frontier != "text"
@@ -200,11 +211,12 @@ class CheckGate:
             self._recent = "".join([self._recent, *self._fresh])
             self._fresh = []
             for track in self._tracks:
+                reach = self._reach(track)
                 for unit in itertools.islice(track.units, track.at_once):
-                    if len(calls) >= MOST_ASKS or (unit.high > self._length and not self._ended):
+                    if len(calls) >= MOST_ASKS or (unit.high > reach and not self._ended):
                         break
-                    high = min(unit.high, self._length)
-                    ready = unit._replace(high=high, final=unit.final or (self._ended and high == self._length))
+                    high = min(unit.high, reach)
+                    ready = unit._replace(high=high, final=unit.final or (self._ended and high == reach))
                     calls.append(Call(track, self._window(track, ready), ready))
         self._calls = calls
         wanted: list[tuple[int, Any]] = [(call.track.number, call.text) for call in calls]
@@ -219,7 +231,8 @@ class CheckGate:
 
     def _window(self, track: Track, unit: Unit) -> str:
         if track.rule.check.frontier == "text":
-            return "".join([self._context, *self._store])  # nothing was released yet
+            whole = "".join([self._context, *self._store])  # nothing was released yet
+            return whole if track.lens is None else read_whole(whole)
         return self._recent[unit.low - self._recent_at : unit.high - self._recent_at]
 
     def answer(self, outcomes: Sequence[Outcome]) -> None:
@@ -263,7 +276,10 @@ class CheckGate:
             for edit in own:
                 track.covered = max(track.covered, edit.end + call.unit.low)
                 is_same = edit.replacement == call.text[edit.start : edit.end]
-                behind = self._behind_context(moved(edit, call.unit.low))
+                placed = moved(edit, call.unit.low)
+                if track.lens is not None:
+                    placed = track.lens.put(placed, call.text[edit.start : edit.end])
+                behind = self._behind_context(placed)
                 if behind and not (is_same and edit.kind == "style"):  # a check may hold text back by changing nothing
                     self._found(track.rule, behind, is_same=is_same)
         self._trim()
@@ -302,7 +318,8 @@ class CheckGate:
         """A check did not answer: what it was asked about is treated as its rule says."""
         rule = track.rule
         track.decided = unit.end
-        start, end = max(unit.start, self._base), max(unit.end, self._base)
+        visible = track.place(unit.start + len(text.rstrip()))
+        start, end = (max(track.place(at), self._base) for at in (unit.start, unit.end))
         name, reason = rule.check.name, trouble.reason
         failure = Failure(
             check=name, action=rule.on_error, reason=reason, start=start, end=end, is_error=True, detail=trouble.detail
@@ -310,8 +327,8 @@ class CheckGate:
         self._failures.append(failure)
         if rule.on_error == "halt":
             self._stop_at(Stop(start, reason, failure))
-        elif rule.on_error == "redact" and (end := unit.start + len(text.rstrip())) > start:
-            self._edits.append(Edit(start, end, REDACTED, "remove", name, reason))
+        elif rule.on_error == "redact" and visible > start:
+            self._edits += self._fit(Edit(start, visible, REDACTED, "remove", name, reason))
 
     def _found(self, rule: Rule, edit: Edit, *, is_same: bool) -> None:
         """Do with what a check found what its rule says; `is_same`: it knows nothing better to put there."""
@@ -321,12 +338,12 @@ class CheckGate:
         if action in ENDING:
             self._stop_at(Stop(edit.start, action, failure))
         elif action == "redact":
-            self._edits.append(as_removal(edit))
+            self._edits += self._fit(as_removal(edit))
         elif action == "filter":
             self._filtered.append(edit)
         elif action in {"fix", "custom"} and not is_same:
             is_new = edit.kind == "rewrite" and edit.replacement
-            (self._rewrites if is_new else self._edits).append(edit)
+            (self._rewrites if is_new else self._edits).extend(self._fit(edit))
 
     def _examined(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """What a rewrite would put there is checked like any other text; what may not be shown is cut out of it."""
@@ -342,15 +359,36 @@ class CheckGate:
                 cuts.setdefault(call.rewrite, []).extend(edit for edit in found if edit.kind == "remove")
         lost = [self._rewrites[place] for place in spoiled]
         for place, edit in enumerate(self._rewrites):
-            if place in spoiled:
-                self._edits.append(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
+            if place in spoiled or (place in cuts and self._lens is not None and not self._lens.is_inside(edit)):
+                self._edits += self._fit(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
+            elif place in cuts:
+                text = self._read(edit)
+                cleaned = merge_edits(text, [labelled(cut, text, 0, self._label) for cut in cuts[place]]).text
+                new = cleaned if self._lens is None else escaped(cleaned)
+                self._edits += self._parts(dataclasses.replace(edit, replacement=new))
             else:
-                found_in = [labelled(cut, edit.replacement, 0, self._label) for cut in cuts.get(place, ())]
-                cleaned = merge_edits(edit.replacement, found_in).text
-                self._edits += self._parts(dataclasses.replace(edit, replacement=cleaned))
+                self._edits += self._parts(edit)
         self._rewrites = []
         if self._fixes is not None:
             self._edits = self._fixes.overrule(self._edits, lost) or self._edits
+
+    # --- JSON -------------------------------------------------------------------------------------------------
+
+    def _reach(self, track: Track) -> int:
+        """Return how much a track can read."""
+        return self._length if track.lens is None else track.lens.length
+
+    def _read(self, edit: Edit) -> str:
+        """Return what checks read of what an edit puts there."""
+        is_string = self._lens is not None and self._lens.is_inside(edit)
+        return unescaped(edit.replacement) if is_string else edit.replacement
+
+    def _fit(self, edit: Edit) -> list[Edit]:
+        """Return an edit of the stream as what it is made of allows it."""
+        if self._lens is None:
+            return [edit]
+        self._store = ["".join(self._store)]
+        return self._lens.fit(edit, self._store[0][edit.start - self._released : edit.end - self._released])
 
     def _stop_at(self, stop: Stop) -> None:
         if self.stop is None or stop_order(stop) < stop_order(self.stop):
@@ -358,6 +396,8 @@ class CheckGate:
 
     def _trim(self) -> None:
         """Let go of text that no window needs any more."""
+        if self._lens is not None:
+            self._lens.forget(min((track.decided for track in self._followed if track.lens), default=0))
         needed = min((track.decided - track.cutter.behind for track in self._windowed), default=0)
         if needed > self._recent_at:
             self._recent = self._recent[needed - self._recent_at :]
@@ -369,7 +409,7 @@ class CheckGate:
         """Return the text that may be shown now; close the gate where nothing further may."""
         if self.closed:
             return ""
-        frontier: float = min((track.decided for track in self._tracks), default=self._length)
+        frontier: float = min((track.place(track.decided) for track in self._tracks), default=self._length)
         if self._ended and not any(track.units for track in self._tracks):
             frontier = self._length
         if self._follower is not None:
@@ -396,18 +436,18 @@ class CheckGate:
     def _whole_sentences(self, limit: int) -> int:
         """Return the last end of a sentence up to a place; what was found in a sentence removes all of it."""
         assert self._sentences is not None  # noqa: S101 - only asked where sentences are followed
-        units, border = self._sentences.units, max(self._sentences.decided, self._released)
-        while units and units[0].end <= limit:
-            unit = units.popleft()
-            hits = [
-                edit for edit in self._filtered if edit.start < unit.end and max(edit.end, edit.start + 1) > unit.start
-            ]
-            if hits and unit.end > unit.start:
+        track = self._sentences
+        border = max(track.place(track.decided), self._released)
+        while track.units and (end := track.place(track.units[0].end)) <= limit:
+            unit = track.units.popleft()
+            begin, track.decided = track.place(unit.start), unit.end
+            hits = [edit for edit in self._filtered if edit.start < end and max(edit.end, edit.start + 1) > begin]
+            if hits and end > begin:
                 first = min(hits, key=lambda edit: (edit.start, edit.end, edit.check, edit.reason))
-                start = max(unit.start, self._base)
-                self._edits.append(Edit(start, max(start, unit.end), "", "remove", first.check, first.reason))
-            border = unit.end
-        self._sentences.decided = border
+                start = max(begin, self._base)
+                removal = Edit(start, max(start, end), "", "remove", first.check, first.reason)
+                self._edits += [removal] if track.lens is None else track.lens.within(removal, hits)
+            border = end
         self._filtered = [edit for edit in self._filtered if edit.end > border]
         return border
 

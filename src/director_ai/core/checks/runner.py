@@ -66,8 +66,8 @@ class Following(NamedTuple):
     read_ahead: int = 256
     """Tokens."""
     continuation: Continuation | None = None
-    reads_all: bool = False
-    """Where generation is resumed, the end of what was shown is not enough: what follows can only be read behind it."""
+    is_json: bool = False
+    """Checks read what its strings say, and their edits leave it JSON."""
 
 
 class Conversation(Protocol):
@@ -224,13 +224,14 @@ class Checks:
         label = None if conversation is None else getattr(conversation, "label", conversation)
         if label is not None and not callable(label):
             raise ConfigError(f"conversation must be a Conversation, got a {type(conversation).__name__}")
+        is_json = following is not None and following.is_json
         makers = [
-            functools.partial(CheckGate, rules, self._policy, label=label, most_held=most_held) for rules in stages
+            functools.partial(CheckGate, rules, self._policy, label=label, most_held=most_held, is_json=is_json)
+            for rules in stages
         ]
         if following is not None:
             makers[-1] = functools.partial(makers[-1], follow=following.follow)
-        reads_all = following is not None and following.reads_all
-        return CheckSession(makers, self._most_reasks, reads_all=reads_all)
+        return CheckSession(makers, self._most_reasks, reads_all=is_json)  # what resumes JSON must be read behind all
 
     def _run(
         self, session: CheckSession, source: TokenSource, stages: list[list[Rule]], following: Following | None

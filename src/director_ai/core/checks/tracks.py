@@ -13,6 +13,7 @@ from director_ai.core.merge import Conflict, Edit, moved
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from director_ai.core.checks.json_lens import JsonLens
     from director_ai.core.checks.rules import Rule, Stop
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
     "words_of",
 ]
 
-_LABEL = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
+_LABEL = re.compile(r"(\"?)\[([A-Z][A-Z0-9_]*)\]\1")  # in quotes where it stands for a number in JSON
 _UNTYPED: Final = frozenset({"REDACTED", "REMOVED", "LINK", "ENCODED"})
 """Placeholders that say nothing of what stood there: they are not numbered, and nobody wants them back."""
 REDACTED: Final = "[REDACTED]"
@@ -41,16 +42,22 @@ _WORDS = re.compile(r"\S*\s*")
 class Track:
     """One rule on its way through one stream."""
 
-    __slots__ = ("at_once", "covered", "cutter", "decided", "joins", "number", "rule", "units")
+    __slots__ = ("at_once", "covered", "cutter", "decided", "joins", "lens", "number", "rule", "units")
 
-    def __init__(self, number: int, rule: Rule) -> None:
+    def __init__(self, number: int, rule: Rule, lens: JsonLens | None = None) -> None:
         self.number, self.rule = number, rule
+        self.lens = None if getattr(rule.check, "reads_json", False) else lens
+        """What it reads the stream through; its places count in what is seen there."""
         self.joins = rule.check.frontier == "word"  # it may be asked about any number of words at once
         self.cutter = cutter_for(rule.check.frontier)
         self.units: deque[Unit] = deque()
         self.decided = 0
         self.covered = 0  # how far its edits reach
         self.at_once = MOST_ASKS  # units; one whose answer needs more text makes the others' in vain
+
+    def place(self, seen: int) -> int:
+        """Return where in the stream one of its places is."""
+        return seen if self.lens is None else self.lens.place(seen)
 
 
 class Call(NamedTuple):
@@ -93,9 +100,10 @@ def stop_order(stop: Stop) -> tuple[int, int, int, str]:
 def labelled(edit: Edit, source: str, base: int, label: Callable[[str, str], str] | None) -> Edit:
     """Return an edit whose typed placeholder has its number, where the conversation counts them."""
     match = _LABEL.fullmatch(edit.replacement) if label and edit.kind == "remove" else None
-    if match is None or label is None or match[1] in _UNTYPED:
+    if match is None or label is None or match[2] in _UNTYPED:
         return edit
-    return dataclasses.replace(edit, replacement=label(match[1], source[edit.start - base : edit.end - base]))
+    new = label(match[2], source[edit.start - base : edit.end - base])
+    return dataclasses.replace(edit, replacement=f"{match[1]}{new}{match[1]}")
 
 
 def going_on(track: Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
