@@ -51,7 +51,7 @@ def audit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DIRECTOR_AI_SIGNING_KEY", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    place = "reviews.db" if request.param == "file" else str(request.getfixturevalue("fresh_database"))
+    place = "director.db" if request.param == "file" else str(request.getfixturevalue("fresh_database"))
     yesterday = (datetime.now(UTC) - timedelta(days=1)).timestamp()
     with AuditTrail(place, clock=lambda: yesterday) as trail:
         add(trail, 70)
@@ -61,7 +61,7 @@ def audit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def tamper(audit: Audit, statement: str = "UPDATE director_audit SET subject = 'x' WHERE sequence = 7") -> None:
-    url = audit.place.replace("postgresql:", "postgresql+psycopg:") if "://" in audit.place else "sqlite:///reviews.db"
+    url = audit.place.replace("postgresql:", "postgresql+psycopg:") if "://" in audit.place else "sqlite:///director.db"
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         on = " ON director_audit" if "://" in audit.place else ""
@@ -159,7 +159,7 @@ MISSING: dict[str, tuple[list[str], str]] = {
     "an export and a tenant": (["verify", "--file", "x", "--tenant", "acme"], "as a whole"),
     "a public key to write with": (["retain", "--before", "2020-01-01", "--key", "public.pem"], "private key"),
     "the future": (["retain", "--before", "2999-01-01"], "future"),
-    "the database as an export": (["export", "reviews.db"], "take the place of the trail"),
+    "the database as an export": (["export", "director.db"], "take the place of the trail"),
     "a folder as an export": (["export", "."], "is a folder"),
 }
 
@@ -210,14 +210,14 @@ def reviewed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Audit, li
     """The trail of three cases, two of them decided, with their ids."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DIRECTOR_AI_SIGNING_KEY", raising=False)
-    with HumanReviewQueue("reviews.db") as queue:
+    with HumanReviewQueue("director.db") as queue:
         ids = []
         for number, tenant in enumerate(["acme", "acme", "corporation-of-acme"]):
             case = queue.enqueue_case(candidate_text=f"Text {number}.", tenant_id=tenant, request_id=f"chat-{number}")
             ids.append(case.case_id)
         for case_id in ids[:2]:
             queue.decide(case_id, reviewer_id="rosa", action="approve")
-    return Audit(monkeypatch, tmp_path, "reviews.db"), ids
+    return Audit(monkeypatch, tmp_path, "director.db"), ids
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

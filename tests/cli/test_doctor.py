@@ -48,7 +48,7 @@ def test_an_altered_model_is_broken(commands: Commands, monkeypatch: pytest.Monk
 
 def test_databases_that_are_there_are_opened(commands: Commands) -> None:
     commands.run("facts", "add", "a", "The shop opens at nine.", "--words")
-    (commands.folder / "reviews.db").write_bytes(b"not a database, whatever its name says" * 100)
+    (commands.folder / "director.db").write_bytes(b"not a database, whatever its name says" * 100)
     found = states(commands, 1)
     assert (found["knowledge base"], found["reviews"]) == ("ok", "broken")
     (commands.folder / "facts.db").write_bytes(b"not a database either" * 100)

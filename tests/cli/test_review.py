@@ -55,7 +55,7 @@ class Reviews:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder, self._patch = folder, monkeypatch
-        self.db = folder / "reviews.db"
+        self.db = folder / "director.db"
 
     def queue(self, **options: Any) -> HumanReviewQueue:
         return HumanReviewQueue(self.db, **options)
@@ -434,12 +434,15 @@ def test_a_released_text_is_remembered_as_a_correction_or_as_a_fact(reviews: Rev
 def test_a_database_that_does_not_exist_is_not_made(reviews: Reviews, command: list[str]) -> None:
     arguments = [*command, *([] if command == ["list"] else ["case-12345678"])]
     assert "there is no review queue at" in reviews.refused(2, *arguments)
-    assert "there is no review queue at 'reviews.db'" in reviews.refused(
+    assert "there is no review queue at 'director.db'" in reviews.refused(
         2, *arguments, env={"DIRECTOR_AI_REVIEW_DB": ""}
+    )
+    assert "there is no review queue at 'served.db'" in reviews.refused(
+        2, *arguments, env={"DIRECTOR_AI_REVIEW_DB": "", "DIRECTOR_AI_SERVER_DATABASE": "served.db"}
     )
     reviews.db.touch()
     assert "there is no review queue at" in reviews.refused(2, *arguments)
-    assert [path.name for path in reviews.folder.iterdir()] == ["reviews.db"]
+    assert [path.name for path in reviews.folder.iterdir()] == ["director.db"]
     assert reviews.db.stat().st_size == 0
 
 
@@ -481,7 +484,7 @@ def test_another_key_is_refused_before_anything_is_written(reviews: Reviews) -> 
         ("facts.db", "holds no review queue"),
         ("letter.txt", "not a database"),
         (".", "is a folder"),
-        ("missing/reviews.db", "there is no review queue"),
+        ("missing/director.db", "there is no review queue"),
         (" ", "--db must be"),
         (":memory:", "--db must be"),
         ("mysql://user:secret@host/db", "--db must be"),
@@ -561,7 +564,7 @@ def test_help_has_examples(reviews: Reviews) -> None:
     for command, *_ in [*READING, *WRITING]:
         text = " ".join(reviews.done(command, "--help").out.replace("│", " ").split())
         assert "For example: `director-ai review" in text
-        assert "reviews.db" in text
+        assert "director.db" in text
 
 
 # --- in a process of its own --------------------------------------------------------------------------------------

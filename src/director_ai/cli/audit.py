@@ -51,7 +51,7 @@ Key = Annotated[
 ]
 
 
-@audit_app.command("verify", epilog="For example: `director-ai audit verify --db reviews.db`")
+@audit_app.command("verify", epilog="For example: `director-ai audit verify --db director.db`")
 def verify_trail(
     file: Annotated[str, typer.Option("--file", help="Check an export instead; - is the standard input.")] = "",
     db: Db = DEFAULT_DB,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from director_ai import __version__
+from director_ai.cli.review_options import DEFAULT_DB
 from director_ai.errors import DirectorError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def examine(config: str) -> Iterator[Finding]:
     yield from _models()
     yield _settings(config)
     yield _facts(config)
-    yield from _records()
+    yield _records()
     yield from _extras()
     yield _disk()
     yield _clock()
@@ -148,22 +149,20 @@ def _facts(config: str) -> Finding:
     return Finding("knowledge base", "ok", f"revision {revision}" + ("" if some else ", no shared facts"))
 
 
-def _records() -> Iterator[Finding]:
-    """Yield each database of reviews and records that is here."""
+def _records() -> Finding:
+    """Open the database of reviews and records, where there is one."""
     named = os.environ.get("DIRECTOR_AI_REVIEW_DB") or os.environ.get("DIRECTOR_AI_SERVER_DATABASE")
-    places = [named] if named else [name for name in ("reviews.db", "director.db") if Path(name).exists()]
-    if not places:
-        yield Finding("reviews", "note", "no database here", "the first case, or director-ai serve, makes one")
-    for place in places:
-        from director_ai.cli.audit_places import opened_database  # noqa: PLC0415 - as above
+    place = named or DEFAULT_DB
+    if not named and not Path(place).exists():
+        return Finding("reviews", "note", "no database here", "the first case, or director-ai serve, makes one")
+    from director_ai.cli.audit_places import opened_database  # noqa: PLC0415 - as above
 
-        try:
-            with opened_database(place) as opened:
-                opened.database.read(lambda _: None)
-        except DirectorError as error:
-            yield Finding("reviews", "broken", str(error), "director-ai audit verify tells more")
-        else:
-            yield Finding("reviews", "ok", f"{_masked(place)} opens")
+    try:
+        with opened_database(place) as opened:
+            opened.database.read(lambda _: None)
+    except DirectorError as error:
+        return Finding("reviews", "broken", str(error), "director-ai audit verify tells more")
+    return Finding("reviews", "ok", f"{_masked(place)} opens")
 
 
 def _masked(place: str) -> str:
@@ -210,7 +209,7 @@ def _clock() -> Finding:
     told = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < _EARLIEST:
         return Finding("clock", "broken", told, "set it: approvals and keys expire by it")
-    ahead = [name for name in ("reviews.db", "director.db", "facts.db") if _is_from_tomorrow(Path(name), now)]
+    ahead = [name for name in (DEFAULT_DB, "facts.db") if _is_from_tomorrow(Path(name), now)]
     if ahead:
         return Finding("clock", "note", told, f"{ahead[0]} was written later than now; the clock went backwards")
     return Finding("clock", "ok", told)

@@ -38,13 +38,18 @@ __all__ = [
     "refusals_said",
 ]
 
-DEFAULT_DB: Final = "reviews.db"
+DEFAULT_DB: Final = "director.db"
+"""Where a server keeps them as well."""
 REFUSED: Final = 1
 """The exit status where the gate refuses, or nothing is found."""
 
 Db = Annotated[
     str,
-    typer.Option("--db", envvar="DIRECTOR_AI_REVIEW_DB", help="The review queue: a file, or a postgresql:// URL."),
+    typer.Option(
+        "--db",
+        envvar=["DIRECTOR_AI_REVIEW_DB", "DIRECTOR_AI_SERVER_DATABASE"],
+        help="The review queue: a file, or a postgresql:// URL.",
+    ),
 ]
 Tenant = Annotated[
     str | None, typer.Option("--tenant", help="Only this tenant's; '' stands for what belongs to none.", metavar="ID")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from director_ai.serve.page.serving import Serving
 
-__all__ = ["HEADERS", "Desk", "Visit"]
+__all__ = ["HEADERS", "Desk", "UnknownPage", "Visit"]
 
 PLACE: Final = "/review"
 SESSION: Final = "director_review"
@@ -50,19 +50,27 @@ HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+
+
+class NotOurForm(DirectorError):
+    """A form that no page of ours made for this browser."""
+
+
+class UnknownPage(DirectorError):
+    """A path at which there is nothing."""
+
+
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (BodyTooLarge, 413),
     (PayloadError, 400),
     (UnknownCase, 404),
+    (UnknownPage, 404),
+    (NotOurForm, 403),
     (Refused, 409),
     (ConfigError, 400),
     (RecordError, 503),
 )
 _log: Final = logging.getLogger(__name__)
-
-
-class NotOurForm(DirectorError):
-    """A form that no page of ours made for this browser."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -185,7 +193,7 @@ class Desk:
         if isinstance(error, NotAuthenticated) and error.status == 401:
             return self._to_sign_in(visit)
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-        if isinstance(error, NotAuthenticated | NotOurForm):
+        if isinstance(error, NotAuthenticated):
             status = 403
         if not isinstance(error, DirectorError):
             _log.error("a view of the page ended in %s", type(error).__name__)

@@ -14,7 +14,7 @@ except ImportError:
 
 from director_ai.serve.page.assets import serve_asset
 from director_ai.serve.page.deciding import decide_case, do_to_case, show_case, show_state
-from director_ai.serve.page.desk import Desk
+from director_ai.serve.page.desk import Desk, UnknownPage
 from director_ai.serve.page.editing import edit_case
 from director_ai.serve.page.inbox import show_inbox
 from director_ai.serve.page.monitoring import show_monitoring
@@ -57,7 +57,13 @@ def page_router(server: Serving) -> APIRouter:
             add(method, path, view, open_to_all=path == "/login")
     add("GET", "/monitoring", show_monitoring(samples))
     router.add_route("/static/{name:path}", serve_asset, methods=["GET"], include_in_schema=False)
+    add("GET", "/{path:path}", no_page)
     return router
+
+
+async def no_page(visit: Visit) -> Response:
+    """Answer whoever followed a link that leads nowhere."""
+    raise UnknownPage(f"there is no page at {visit.request.url.path[:200]}")
 
 
 _VIEWS: dict[str, dict[str, Callable[[Visit], Awaitable[Response]]]] = {
