@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScriptedUpstream"]
 
+_MOST_CHOICES: Final = 8
 _PIECE: Final = re.compile(r"\s*\w{1,5}|\s*[^\w\s]|\s+")
 
 
@@ -36,7 +37,7 @@ class ScriptedUpstream:
         number, text = next(self._numbers), self._say(asked)
         whole, streamed = _PROTOCOLS[path]
         if not request.get("stream"):
-            return _whole(whole(number, text))
+            return _whole(whole(number, text, request))
         return Answer(
             status=200,
             headers={"content-type": "text/event-stream", "x-request-id": f"demo-{number}"},
@@ -62,14 +63,20 @@ def _whole(body: dict[str, Any]) -> Answer:
 # --- Chat Completions ---------------------------------------------------------------------------------------------
 
 
-def _chat(number: int, text: str) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+def _choices(request: Mapping[str, Any]) -> range:
+    wanted = request.get("n")
+    return range(min(wanted, _MOST_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1)
+
+
+def _chat(number: int, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    choices = [{"index": at, "message": message, "finish_reason": "stop"} for at in _choices(request)]
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": "demo",
-        "choices": [choice],
+        "choices": choices,
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
 
@@ -77,13 +84,14 @@ def _chat(number: int, text: str) -> dict[str, Any]:
 def _chat_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> Iterator[bytes]:
     base = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "demo"}
 
-    def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
-        return write_event(json.dumps(base | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}))
+    def chunks(delta: dict[str, Any], reason: str | None = None) -> Iterator[bytes]:
+        for at in _choices(request):
+            yield write_event(json.dumps(base | {"choices": [{"index": at, "delta": delta, "finish_reason": reason}]}))
 
-    yield chunk({"role": "assistant", "content": ""})
+    yield from chunks({"role": "assistant", "content": ""})
     for piece in pieces:
-        yield chunk({"content": piece})
-    yield chunk({}, "stop")
+        yield from chunks({"content": piece})
+    yield from chunks({}, "stop")
     if (request.get("stream_options") or {}).get("include_usage"):
         usage = {"prompt_tokens": 1, "completion_tokens": len(pieces), "total_tokens": len(pieces) + 1}
         yield write_event(json.dumps(base | {"choices": [], "usage": usage}))
@@ -93,7 +101,7 @@ def _chat_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> 
 # --- Responses ----------------------------------------------------------------------------------------------------
 
 
-def _response(number: int, text: str) -> dict[str, Any]:
+def _response(number: int, text: str, _request: Mapping[str, Any]) -> dict[str, Any]:
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     item = {"id": f"msg_{number}", "type": "message", "status": "completed", "role": "assistant", "content": [part]}
     return {
@@ -112,8 +120,8 @@ def _response(number: int, text: str) -> dict[str, Any]:
     }
 
 
-def _response_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> Iterator[bytes]:  # noqa: ARG001
-    whole = _response(number, "".join(pieces))
+def _response_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> Iterator[bytes]:
+    whole = _response(number, "".join(pieces), request)
     (item,) = whole["output"]
     (part,) = item["content"]
     numbers = itertools.count()
@@ -139,7 +147,7 @@ def _response_events(number: int, pieces: list[str], request: Mapping[str, Any])
 # --- Messages -----------------------------------------------------------------------------------------------------
 
 
-def _message(number: int, text: str) -> dict[str, Any]:
+def _message(number: int, text: str, _request: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": f"msg_{number}",
         "type": "message",
@@ -152,11 +160,11 @@ def _message(number: int, text: str) -> dict[str, Any]:
     }
 
 
-def _message_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> Iterator[bytes]:  # noqa: ARG001
+def _message_events(number: int, pieces: list[str], request: Mapping[str, Any]) -> Iterator[bytes]:
     def event(kind: str, **fields: Any) -> bytes:
         return write_event(json.dumps({"type": kind, **fields}), kind)
 
-    yield event("message_start", message=_message(number, "") | {"content": [], "stop_reason": None})
+    yield event("message_start", message=_message(number, "", request) | {"content": [], "stop_reason": None})
     yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
     for piece in pieces:
         yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
