@@ -257,3 +257,15 @@ def test_words_of_a_hook_of_your_own_can_be_admitted() -> None:
 def test_the_schema_is_a_valid_schema_with_a_key_per_field() -> None:
     jsonschema.Draft202012Validator.check_schema(safety_event_schema())
     assert list(safety_event_schema()["properties"]) == list(make_event().to_dict())
+
+
+def test_an_event_that_is_made_in_haste_is_the_same() -> None:
+    values: dict[str, Any] = {
+        "hook_id": "swarm.handoffs", "hook_scope": "swarm", "halt_reason": "within_limits", "tenant_id": "acme",
+        "request_id": "r1", "latency_ms": 0.5, "observed_score": 0.9, "attributes": {"a": "b"},
+    }  # fmt: skip
+    for few in (values, {"hook_id": "a.b", "hook_scope": "agent"}):
+        made = SafetyEvent.from_allowed(**few)
+        assert validate_safety_event(made.to_dict()) == made
+        same = {"event_id": made.event_id, "timestamp": made.timestamp}
+        assert SafetyEvent.from_policy_decision("allow", **few, **same) == made

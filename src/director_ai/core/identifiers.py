@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
+import time
 from datetime import UTC, datetime
 
 from director_ai.errors import ConfigError
@@ -53,8 +55,14 @@ def is_utc_timestamp(value: object) -> bool:
     """Whether a value is an RFC 3339 timestamp in UTC that exists on the calendar."""
     if not isinstance(value, str) or not _UTC.fullmatch(value):
         return False
+    return _exists(value[:19])
+
+
+@functools.lru_cache(maxsize=64)
+def _exists(second: str) -> bool:
+    """Whether there is such a second; most timestamps are of the last one."""
     try:
-        datetime.fromisoformat(value[:19])
+        datetime.fromisoformat(second)
     except ValueError:
         return False
     return True
@@ -67,4 +75,10 @@ def new_event_id() -> str:
 
 def utc_now() -> str:
     """Return the present as an RFC 3339 timestamp."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_written(seconds)}.{rest // 1_000:06d}Z"
+
+
+@functools.lru_cache(maxsize=8)
+def _written(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from director_ai.core.checks.rules import Rule, check_frontier
@@ -12,7 +11,7 @@ from director_ai.errors import ConfigError, UnknownOption
 from director_ai.hooks.protocol import MOMENTS, Hook, consult, is_quick, may_go_on, moments_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from director_ai.core.checks.rules import Frontier
     from director_ai.core.safety_event import SafetyEvent
@@ -39,6 +38,7 @@ class AttachedHooks:
     ) -> None:
         self._hooks = tuple(_checked(hook) for hook in hooks)
         self._deadline, self._record = deadline, record
+        self._shares = list(self._shared())
 
     def __bool__(self) -> bool:
         return bool(self._hooks)
@@ -62,7 +62,14 @@ class AttachedHooks:
                     self._record(verdict.safety_event)
 
     def rules(self, occasion: Occasion, noted: list[SafetyEvent]) -> list[Rule]:
-        """Return the hooks as checks of one stream; `noted` gets the events of all their verdicts.
+        """Return the hooks as checks of one stream; `noted` gets the events of all their verdicts."""
+        return [
+            Rule(check=_HookCheck(hooks, frontier, occasion, self, noted), on_fail="halt", deadline=deadline)
+            for hooks, frontier, deadline in self._shares
+        ]
+
+    def _shared(self) -> Iterator[tuple[list[Hook], Frontier, float | None]]:
+        """Yield who is asked together, about how much text, and in what time.
 
         Those that only compute share one check for each frontier; the others have each their own, with a deadline.
         """
@@ -72,15 +79,11 @@ class AttachedHooks:
             # Who is asked before the first word alone goes with others who are asked anyway.
             usual: Frontier = "sentence" if "text" in moments_of(hook) else next(iter(quick), "word")
             quick.setdefault(getattr(hook, "frontier", usual), []).append(hook)
-        made = [
-            Rule(check=_HookCheck(hooks, frontier, occasion, self, noted), on_fail="halt")
-            for frontier, hooks in quick.items()
-        ]
+        for frontier, hooks in quick.items():
+            yield hooks, frontier, None
         for hook in (hook for hook in wanted if not is_quick(hook)):
             usual = "sentence" if "text" in moments_of(hook) else "word"
-            check = _HookCheck([hook], getattr(hook, "frontier", usual), occasion, self, noted)
-            made.append(Rule(check=check, on_fail="halt", deadline=self._deadline))
-        return made
+            yield [hook], getattr(hook, "frontier", usual), self._deadline
 
 
 class _HookCheck:
@@ -105,7 +108,7 @@ class _HookCheck:
         found = consult(self._at_first, self._occasion)
         self._at_first = []
         if self._of_text and text.strip():
-            found += consult(self._of_text, dataclasses.replace(self._occasion, text=text))
+            found += consult(self._of_text, self._occasion.saying(text))
         self._attached.keep(found)
         self._noted += [verdict.safety_event for verdict in found]
         if may_go_on(found):

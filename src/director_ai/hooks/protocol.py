@@ -6,6 +6,7 @@ the occasion is none of its business. `consult` asks several of them, and whoeve
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Mapping
@@ -90,6 +91,14 @@ class Occasion:
         if self.action is not None and not isinstance(self.action, ProposedAction):
             raise ConfigError(f"action must be a ProposedAction, got a {type(self.action).__name__}")
 
+    def saying(self, text: str) -> Occasion:
+        """Return the same occasion with another text; all else was checked when it was made."""
+        made, put = object.__new__(Occasion), object.__setattr__
+        for name in Occasion.__slots__:
+            put(made, name, getattr(self, name))
+        put(made, "text", str.__str__(text))
+        return made
+
 
 @runtime_checkable
 class Verdict(Protocol):
@@ -147,7 +156,7 @@ def _ask(hook: Hook, occasion: Occasion, seconds: float | None) -> Verdict | Non
             return None
         event = found.safety_event
         if isinstance(event, SafetyEvent) and event.hook_id == hook.hook_id and event.hook_scope == hook.hook_scope:
-            if not type(hook).__module__.startswith(_OURS):  # whose events are proven in their tests
+            if not is_ours(hook):
                 validate_safety_event(event.to_dict())
             return found
         reason = "hook_invalid"
@@ -177,15 +186,26 @@ def event_of(
     """Return the record of a hook's decision; `started` is what `time.perf_counter` said when it began."""
     if started is not None:
         more["latency_ms"] = (time.perf_counter() - started) * 1e3
-    return SafetyEvent.from_policy_decision(
-        decision,
-        hook_id=hook.hook_id,
-        hook_scope=hook.hook_scope,
-        halt_reason=reason,
-        tenant_id=occasion.tenant_id,
-        request_id=occasion.request_id,
-        **more,
-    )
+    more |= {
+        "hook_id": hook.hook_id,
+        "hook_scope": hook.hook_scope,
+        "halt_reason": reason,
+        "tenant_id": occasion.tenant_id,
+        "request_id": occasion.request_id,
+    }
+    if decision == "allow" and is_ours(hook):
+        return SafetyEvent.from_allowed(**more)
+    return SafetyEvent.from_policy_decision(decision, **more)
+
+
+def is_ours(hook: Hook) -> bool:
+    """Whether a hook is of this package: its events are proven in its tests."""
+    return _is_of_package(type(hook))
+
+
+@functools.lru_cache(maxsize=256)
+def _is_of_package(kind: type) -> bool:
+    return kind.__module__.startswith(_OURS)
 
 
 def moments_of(hook: Hook) -> frozenset[str]:

@@ -122,16 +122,21 @@ def _rows(wanted: Sequence[tuple[int, Any]], chosen: Callable[[int], bool]) -> d
 
 def _found(rule: Rule, text: str) -> Any:
     """What a check finds, or an awaitable of it; read where it is asked for, so that a slow generator is late too."""
-    if inspect.iscoroutinefunction(rule.on_fail):
+    if callable(rule.on_fail) and inspect.iscoroutinefunction(rule.on_fail):
         return _chosen(rule, text, rule.on_fail)
     found = rule.check.find(text)
-    return found if inspect.isawaitable(found) else _listed(rule, text, found)
+    return found if _waits(found) else _listed(rule, text, found)
+
+
+def _waits(found: Any) -> bool:
+    """Whether something must be awaited; what checks return most is known at once."""
+    return type(found) not in (list, tuple) and inspect.isawaitable(found)
 
 
 async def _chosen(rule: Rule, text: str, choose: Callable[..., Awaitable[Any]]) -> Any:
     """What an asynchronous function makes of what a check finds."""
     found: Any = rule.check.find(text)
-    found = await found if inspect.isawaitable(found) else found
+    found = await found if _waits(found) else found
     if isinstance(found, str | bytes | dict):
         return found
     return await choose(text, edits) if (edits := list(found)) else edits
@@ -139,7 +144,7 @@ async def _chosen(rule: Rule, text: str, choose: Callable[..., Awaitable[Any]]) 
 
 def _found_at_once(rule: Rule, text: str) -> Any:
     found = _found(rule, text)
-    if inspect.isawaitable(found):
+    if _waits(found):
         _dispose(found)
         raise ConfigError("an asynchronous check needs astream() or arun()")
     return found
@@ -150,7 +155,7 @@ def _listed(rule: Rule, text: str, found: Any) -> Any:
     if isinstance(found, str | bytes | dict):
         return found
     edits = list(found)
-    if not callable(rule.on_fail) or inspect.iscoroutinefunction(rule.on_fail) or not edits:
+    if not edits or not callable(rule.on_fail) or inspect.iscoroutinefunction(rule.on_fail):
         return edits
     chosen = rule.on_fail(text, edits)
     return chosen if isinstance(chosen, str | bytes | dict) else list(chosen)

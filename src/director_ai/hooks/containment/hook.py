@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -205,7 +206,7 @@ class ContainmentHook:
         decision, reason = (worst.decision, worst.reason) if worst else ("allow", "contained")
         attributes = count_reasons(findings)
         if anchor is not None:
-            attributes |= {"anchor": ref_of("", anchor.anchor_id), "subject": ref_of("", anchor.subject)}
+            attributes |= {"anchor": _hash_of(anchor.anchor_id), "subject": _hash_of(anchor.subject)}
             attributes["scope"] = anchor.scope
         event = event_of(
             self,
@@ -221,6 +222,11 @@ class ContainmentHook:
         return ContainmentVerdict(
             decision=decision, findings=tuple(findings), anchor=None if is_refused else anchor, safety_event=event
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _hash_of(identifier: str) -> str:
+    return ref_of("", identifier)
 
 
 def _checked_rules(rules: Mapping[str, HostRules]) -> tuple[str, ...]:

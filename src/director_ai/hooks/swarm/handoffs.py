@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections import OrderedDict, defaultdict, deque
@@ -20,6 +21,7 @@ _REMEMBERED: Final = 32
 """Messages of an agent that are told from repeats."""
 
 
+@functools.lru_cache(maxsize=1_024)
 def agent_ref(tenant_id: str, agent: str) -> str:
     """Return what stands for an agent in events: a hash, since its id may name a person."""
     return "agent:" + hashlib.sha256(f"{tenant_id}\0{agent}".encode()).hexdigest()[:24]
