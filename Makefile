@@ -4,8 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN := $(VENV)/bin/
+# Tests start hundreds of processes: each would compile everything anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check format soak bench clean
+.PHONY: help demo test check collected format soak bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +16,7 @@ demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write 
 	@$(RUN)director-ai demo
 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory --jobs 2 check collected
 	@$(RUN)python tests/serve/page/browser.py
 	$(RUN)pytest -n 4 --dist worksteal
 
@@ -23,6 +25,9 @@ check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import co
 	$(RUN)ruff check .
 	$(RUN)mypy
 	$(RUN)lint-imports
+
+collected: $(VENV)/.installed-dev # every process of the tests then finds them compiled
+	@$(RUN)pytest --collect-only -qq > $(VENV)/collected 2>&1 || { cat $(VENV)/collected; exit 1; }
 
 format: $(VENV)/.installed-dev ## put the code into the project's format
 	$(RUN)ruff format .
