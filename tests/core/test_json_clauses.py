@@ -427,8 +427,15 @@ class TestProse:
             pytest.param("[+1]", ["+1]"], id="a plus"),
             pytest.param("[01]", ["01]"], id="a zero first"),
             pytest.param("[1.]", ["1.]"], id="a point last"),
-            pytest.param("[NaN]", ["NaN]"], id="not a number"),
-            pytest.param("\ufeff{}", ["\ufeff{}"], id="a mark of byte order"),
+            pytest.param("[Nan]", ["Nan]"], id="not even not a number"),
+            pytest.param(
+                '\ufeff{"a": NaN, "b": [-Infinity]} So it is.', ["So it is."], id="behind what some readers read"
+            ),
+            pytest.param('{"a":\u200b"It is."} So.', ["It is.", "So."], id="behind what nobody sees"),
+            pytest.param('true{"a": "It is."} So.', ["It is.", "So."], id="behind a value that follows at once"),
+            pytest.param("[" + "1" * 500 + ' "It is."', ['"It is."'], id="behind a long number"),
+            pytest.param("1" * 500 + "e5x It is.", ["x It is."], id="in a long number"),
+            pytest.param("30.", ["30."], id="a figure and a stop"),
             pytest.param("\u00a0{}", ["\u00a0{}"], id="a space that json does not know"),
         ],
     )

@@ -3,9 +3,11 @@
 Text that was handed out is not kept. Two short things wait: an escape that may go on in the next piece, and a figure or
 a word (`30`, `true`), of which the next sign must say whether it was JSON or the beginning of a sentence.
 
-Strings are read with patience: control characters, and escapes that JSON does not know, stand for themselves. Elsewhere
-the first sign that JSON does not allow, with the figure or word just before it, and all that follows is prose. Several
-values may follow one another. A fence around the JSON ("```json" in a line of its own, "```" behind it) is no prose.
+It is read with patience, as lenient readers do: in strings control characters, and escapes that JSON does not know,
+stand for themselves; NaN and Infinity are numbers; a byte order mark, and characters that cannot be seen, are blanks;
+several values may follow one another. The first other sign that JSON does not allow, with the figure or word just
+before it, and all that follows is prose. A fence around the JSON ("```json" in a line of its own, "```" behind it) is
+no prose.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ __all__ = [
 MOST_KEY: Final = 200
 """Only so much of a key is kept: longer ones name nothing."""
 MOST_DOUBT: Final = 400
-"""A longer number is prose, and white space after a number that is longer than this settles it."""
+"""A longer number is JSON so far, and so is one with more white space behind it: it waits no longer."""
 _SLICE: Final = 65_536
 """A huge token is read in such pieces, so that what is noted of it stays small."""
 
@@ -85,11 +87,15 @@ _State = Literal[
     "value", "first_value", "key", "first_key", "colon", "next", "string", "key_string", "scalar", "fence", "prose"
 ]
 
-_BLANK: Final = frozenset(" \t\r\n")
+_BLANK: Final = frozenset(" \t\r\n\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u00ad\u180e\u061c")
+"""White space, and what cannot be seen and is removed as a disguise."""
 _AFTER_SCALAR: Final = _BLANK | frozenset(",]}")
+_AFTER_VALUE: Final = _AFTER_SCALAR | frozenset("{[")
+"""At the top level another value may follow at once; behind a word a string, too, but `12"` are inches."""
 _CLOSER: Final = {"[": "]", "{": "}"}
-_LITERALS: Final = ("true", "false", "null")
-_SPACE = re.compile(r"[ \t\r\n]*+")
+_LITERALS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+_SPACE = re.compile(f"[{''.join(sorted(_BLANK))}]*+")
+_DIGITS = re.compile(r"[0-9]{3,}")
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _OPEN_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]*+)?)?")
@@ -122,7 +128,8 @@ class JsonLexer:
         self._base = 0  # place of the first character of the piece being read
         self._carry = ""  # an open escape: at most eleven characters, read again with the next piece
         self._doubt = ""  # figures and words not yet known to be JSON, and the white space after them
-        self._scalar_at = 0  # where in the doubt the last of them begins
+        self._scalar = ""  # the open one; where it is long, a short one in its place that can go on in the same ways
+        self._scalar_place = 0
         self._fence = ""  # the marks that opened the fence around what is being read
         self._fence_at = 0  # where in the doubt the marks of one begin
         self._final = False
@@ -131,6 +138,11 @@ class JsonLexer:
     def settled(self) -> int:
         """Outside of a string: all before this place is JSON and no value string."""
         return self._seen - len(self._doubt)
+
+    @property
+    def shown(self) -> int:
+        """The same, and no number begins before it that is still open."""
+        return min(self.settled, self._scalar_place) if self._state == "scalar" else self.settled
 
     def feed(self, text: str) -> Iterator[JsonEvent]:
         """Read on; the cost depends on the length of the text alone."""
@@ -144,8 +156,10 @@ class JsonLexer:
         doubt, self._doubt = self._doubt, ""
         if self._state == "fence" and not self._closes(doubt[self._fence_at :]):
             yield Prose(doubt, self._seen - len(doubt))
-        elif self._state == "scalar" and _is_scalar(doubt[self._scalar_at :]):
-            yield Scalar(self._seen - len(doubt) + self._scalar_at, self._seen)
+        elif self._state == "scalar":
+            is_value = self._brackets or self._scalar_place < self._seen - len(doubt) or _is_scalar(self._scalar)
+            self._complete()
+            yield Scalar(self._scalar_place, self._seen) if is_value else Prose(doubt, self._seen - len(doubt))
 
     def _read(self, piece: str) -> Iterator[JsonEvent]:
         text = self._carry + piece
@@ -176,10 +190,10 @@ class JsonLexer:
             self._doubt = ""
             self._state = "string"
             return at + 1, StringOpened(self._base + at + 1, self._keys[-1] if self._keys else "")
-        if sign in "-0123456789tfn":
+        if sign in "-0123456789tfnNI":
             if len(self._doubt) > MOST_DOUBT:
                 self._doubt = ""
-            self._scalar_at = len(self._doubt)
+            self._scalar, self._scalar_place = "", self._base + at
             self._state = "scalar"
             return self._read_scalar(text, at)
         if sign in "`~" and not self._brackets and (self._fence or not self._doubt):
@@ -213,16 +227,27 @@ class JsonLexer:
     def _read_scalar(self, text: str, at: int) -> _Step:
         found = _SCALAR.match(text, at)
         end = found.end() if found else at
-        scalar = self._doubt[self._scalar_at :] + text[at:end]
+        scalar = self._scalar + text[at:end]
         if not _may_be_scalar(scalar):
-            return self._break(text, at)
-        if end < len(text):
-            if text[end] not in _AFTER_SCALAR or not _is_scalar(scalar):
-                return self._break(text, at)
+            good = _OPEN_NUMBER.match(scalar)
+            return self._break_scalar(text, at, at + (good.end() if good else 0) - len(self._scalar))
+        is_over = end < len(text)
+        if is_over:
+            follows = _AFTER_SCALAR if self._brackets else _AFTER_VALUE
+            is_next = text[end] in follows or (text[end] == '"' and not self._brackets and scalar in _LITERALS)
+            if not is_next or not _is_scalar(scalar):
+                return self._break_scalar(text, at, end)
             self._complete()
-        self._doubt += text[at:end]
-        place = self._base + end
-        return end, Scalar(place - len(scalar), place) if end < len(text) else None
+        self._scalar = _DIGITS.sub("11", scalar) if len(scalar) > MOST_DOUBT else scalar
+        self._doubt = "" if self._base + end - self._scalar_place > MOST_DOUBT else self._doubt + text[at:end]
+        return end, Scalar(self._scalar_place, self._base + end) if is_over else None
+
+    def _break_scalar(self, text: str, at: int, end: int) -> _Step:
+        """What is no number is prose; one that is longer than any in a sentence stays what it was up to there."""
+        if self._base + end - self._scalar_place <= MOST_DOUBT:
+            return self._break(text, at)
+        self._doubt = ""
+        return self._break(text, end)
 
     def _read_key(self, text: str, at: int) -> _Step:
         sign = text[at]
@@ -344,8 +369,6 @@ def _is_scalar(text: str) -> bool:
 
 def _may_be_scalar(text: str) -> bool:
     """Whether a number or a literal can begin like this."""
-    if len(text) > MOST_DOUBT:
-        return False
     return _OPEN_NUMBER.fullmatch(text) is not None or any(literal.startswith(text) for literal in _LITERALS)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from director_ai.core.checks.json_lens import JsonLens, read_whole
 from director_ai.core.merge import Edit
 from director_ai.core.streaming_repair import StreamingRepairer
+from director_ai.errors import ConfigError
 from director_ai.validators import PII, BannedWords, Casing, Disguise, JsonSchema, Links, Predicate, Rule, TextFunction
 
 
@@ -113,6 +114,107 @@ EXAMPLES: dict[str, tuple[str, str, list[Any]]] = {
 def test_edits_leave_json_behind(text: str, expected: str, checks: list[Any]) -> None:
     assert repaired(text, *checks) == expected
     assert repaired(list(text), *checks) == expected
+
+
+class ReadsJson(Finds):
+    reads_json = True
+
+
+FOUND: dict[str, tuple[str, str, list[Any]]] = {
+    "a number that stops behind its point": ('{"card": 4111111111111111.', '{"card": "[CARD]"', [PII()]),
+    "a number that ends a sentence": ("4111111111111111.", "[CARD].", [PII()]),
+    "from JSON into prose": ("[1](http://evil.org/?q=secret)", '["[LINK]"]', [Finds(r"1\].*", "[LINK]")]),
+    "a sentence of both": (
+        '{"a": 1} this has gold in it.',
+        '{"a": 1} ',
+        [Rule(check=BannedWords(("gold",)), on_fail="filter")],
+    ),
+    "all of both": ('{"a": "one"} forbidden prose', '{"[REMOVED]": ""} ', [Predicate(lambda text: False, name="no")]),
+    "a schema of what is none": (
+        '{"a": "x"} secret',
+        '{"[REDACTED]": ""} ',
+        [Rule(check=JsonSchema({}), on_fail="redact")],
+    ),
+    "behind a long number": (
+        '{"x": ' + "1" * 401 + r', "to": "ada\u0040b.com", "n": 4111111111111111}',
+        '{"x": ' + "1" * 401 + ', "to": "[EMAIL]", "n": "[CARD]"}',
+        [PII()],
+    ),
+    "behind no number": (r'{"x": NaN, "to": "ada\u0040b.com"}', '{"x": NaN, "to": "[EMAIL]"}', [PII()]),
+    "behind a mark": ('\ufeff{"to": "ada\\u0040b.com"}', '\ufeff{"to": "[EMAIL]"}', [PII()]),
+    "behind another value": (r'1{"to":"ada\u0040b.com"}', '1{"to":"[EMAIL]"}', [PII()]),
+    "a sentence beside a schema": (
+        '{"a": "gold", "b": 1}',
+        '{"a": "", "b": 1}',
+        [JsonSchema({}), Rule(check=BannedWords(("gold",)), on_fail="filter")],
+    ),
+    "more than a sentence": (
+        '{"a": "Hello there.",\n\n "b": "x"}',
+        '{"": "",\n\n "": ""}',
+        [Rule(check=Predicate(lambda text: False, name="no", frontier="text"), on_fail="filter")],
+    ),
+    "digits of a number": ('{"n": 123}', '{"n": "0"}', [Finds(r"\d", "0", "rewrite")]),
+    "a part of a number": ('{"n": 123}', '{"n": "\\"x\\""}', [Finds("2", '"x"', "rewrite")]),
+    "a key": ('{"a": 1}', '{"5": 1}', [Finds('"a"', "5", "rewrite")]),
+    "between strings": ('["a", "b"]', '["a", "b"]', [Finds('", "', "null", "rewrite")]),
+    "a number beside other checks": ('{"d": 90}', '{"d": 30}', [Finds("90", "30", "rewrite"), PII()]),
+    "a text for a number, examined": (
+        '{"d": 90}',
+        '{"d": "[REDACTED]"}',
+        [Finds("90", "thirty\tgold", "rewrite"), BannedWords(("gold",))],
+    ),
+    "style around a removal": ('{"a": "abcd"}', '{"a": "ab[GONE]d"}', [Finds("abcd", "x\ny", "style"), Finds("c")]),
+}
+"""What somebody found who tried to break it."""
+
+
+@pytest.mark.parametrize(("text", "expected", "checks"), FOUND.values(), ids=FOUND.keys())
+def test_what_was_found_once_is_not_found_again(text: str, expected: str, checks: list[Any]) -> None:
+    assert repaired(text, *checks) == expected
+    assert repaired(list(text), *checks) == expected
+
+
+@pytest.mark.parametrize("size", [1, 50, 10**6])
+def test_a_claim_before_thousands_of_numbers_is_corrected(size: int) -> None:
+    text = '{"reply": "It is wrong.", "ids": [' + ", ".join(map(str, range(3_000))) + "]}"
+    repairer = StreamingRepairer(
+        lambda clause: 0.1 if "wrong" in clause else 0.9,
+        retrieve_fn=lambda clause: [("kb:1", "It is right.")],
+        rewrite_fn=lambda clause, evidence: evidence[0],
+        checks=[PII()],
+    )
+    with repairer.stream([text[at : at + size] for at in range(0, len(text), size)], shape="json") as stream:
+        shown = "".join(piece.text for piece in stream)
+    assert shown == text.replace("wrong", "right")
+
+
+def test_a_schema_is_held_to_however_much_there_is() -> None:
+    text = '{"bad": "SECRET", "list": [' + ", ".join(map(str, range(5_000))) + "]}"
+    schema = Rule(check=JsonSchema({"properties": {"bad": {"type": "number"}}}), on_fail="redact")
+    assert repaired(text, PII(), schema) == text.replace("SECRET", "[REDACTED]")
+
+
+def test_a_disguise_in_the_brackets_hides_no_other() -> None:
+    for text in ('\ufeff{"to": "ada\\u200b@b.com"}', '{"to":\u200b"ada\\u200b@b.com"}'):
+        assert json.loads(repaired(text, PII(), first=[Disguise()]).lstrip("\ufeff")) == {"to": "[EMAIL]"}
+
+
+def test_what_resumes_inside_a_number_loses_the_rest_of_it() -> None:
+    checks = [Rule(check=Finds("99"), on_fail="reask"), PII()]
+    said = repaired('{"n": 4111111199}', *checks, continuation=lambda prefix, failure: ["11111111}"])
+    assert json.loads(said)["n"] != 4111111111111111
+
+
+def test_who_reads_what_is_written_reads_all_of_it() -> None:
+    with pytest.raises(ConfigError, match="its frontier is text"):
+        Rule(check=ReadsJson("gold"))
+    assert repaired(r'{"\u0061": "gold"}', ReadsJson("gold", frontier="text")) == r'{"\u0061": "[GONE]"}'
+
+
+def test_sentences_that_are_filtered_cost_no_more_than_others() -> None:
+    rule = Rule(check=BannedWords(("gold",)), on_fail="filter")
+    text = "gold. " * 20_000
+    assert StreamingRepairer(lambda clause: 0.9, checks=[rule]).repair(text).repaired_text == ""
 
 
 def test_what_is_fine_keeps_its_bytes() -> None:
@@ -250,6 +352,6 @@ def test_what_is_kept_of_a_long_stream_stays_small() -> None:
     lens = JsonLens()
     for _ in range(20):
         lens.feed(r'{"a\u0040": "\u0041\u0042", "n": 5}' * 200)
-        lens.forget(lens.length)
+        lens.forget(lens.place(lens.length))
     assert len(lens._parts) <= 1_024
     assert len(lens._seen) <= 1_024

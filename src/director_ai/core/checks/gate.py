@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.checks.answers import Trouble, read_answer
@@ -61,7 +62,10 @@ class CheckGate:
         shown: int = 0,
     ) -> None:
         self._lens = JsonLens() if is_json and rules else None
-        self._tracks = [Track(number, rule, self._lens) for number, rule in enumerate(rules)]
+        self._tracks = [
+            Track(number, rule, None if getattr(rule.check, "reads_json", False) else self._lens)
+            for number, rule in enumerate(rules)
+        ]
         self._policy, self._most_held = policy, most_held
         self._label = label if label is None or self._lens is None else lambda kind, text: label(kind, unescaped(text))
         self._follower = follow(context, shown) if follow else None
@@ -347,21 +351,21 @@ class CheckGate:
 
     def _examined(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """What a rewrite would put there is checked like any other text; what may not be shown is cut out of it."""
-        cuts: dict[int, list[Edit]] = {}
+        cuts: dict[int, list[Edit]] = {place: [] for place in range(len(self._rewrites))}
         spoiled: set[int] = set()
         for call, outcome in zip(calls, outcomes, strict=True):
             found = read_answer(call.track.rule, call.text, outcome)
             if isinstance(found, Trouble) or (found and call.track.rule.action in ENDING | {"filter"}):
                 spoiled.add(call.rewrite)
             elif call.track.rule.action == "redact":
-                cuts.setdefault(call.rewrite, []).extend(map(as_removal, found))
+                cuts[call.rewrite] += map(as_removal, found)
             elif call.track.rule.action != "noop":
-                cuts.setdefault(call.rewrite, []).extend(edit for edit in found if edit.kind == "remove")
+                cuts[call.rewrite] += [edit for edit in found if edit.kind == "remove"]
         lost = [self._rewrites[place] for place in spoiled]
         for place, edit in enumerate(self._rewrites):
-            if place in spoiled or (place in cuts and self._lens is not None and not self._lens.is_inside(edit)):
+            if place in spoiled or (cuts[place] and self._lens is not None and not self._lens.is_inside(edit)):
                 self._edits += self._fit(Edit(edit.start, edit.end, REDACTED, "remove", edit.check, "unsafe_rewrite"))
-            elif place in cuts:
+            elif cuts[place]:
                 text = self._read(edit)
                 cleaned = merge_edits(text, [labelled(cut, text, 0, self._label) for cut in cuts[place]]).text
                 new = cleaned if self._lens is None else escaped(cleaned)
@@ -380,15 +384,24 @@ class CheckGate:
 
     def _read(self, edit: Edit) -> str:
         """Return what checks read of what an edit puts there."""
-        is_string = self._lens is not None and self._lens.is_inside(edit)
-        return unescaped(edit.replacement) if is_string else edit.replacement
+        if self._lens is None:
+            return edit.replacement
+        return unescaped(edit.replacement) if self._lens.is_inside(edit) else read_whole(edit.replacement)
 
     def _fit(self, edit: Edit) -> list[Edit]:
         """Return an edit of the stream as what it is made of allows it."""
         if self._lens is None:
             return [edit]
+        # Of a number that was shown in part, the rest goes.
+        return [
+            edit if edit.start >= self._released else dataclasses.replace(edit, start=self._released, replacement="")
+            for edit in self._lens.fit(edit, self._source(edit))
+        ]
+
+    def _source(self, edit: Edit) -> str:
+        """Return what an edit replaces."""
         self._store = ["".join(self._store)]
-        return self._lens.fit(edit, self._store[0][edit.start - self._released : edit.end - self._released])
+        return self._store[0][edit.start - self._released : edit.end - self._released]
 
     def _stop_at(self, stop: Stop) -> None:
         if self.stop is None or stop_order(stop) < stop_order(self.stop):
@@ -396,8 +409,6 @@ class CheckGate:
 
     def _trim(self) -> None:
         """Let go of text that no window needs any more."""
-        if self._lens is not None:
-            self._lens.forget(min((track.decided for track in self._followed if track.lens), default=0))
         needed = min((track.decided - track.cutter.behind for track in self._windowed), default=0)
         if needed > self._recent_at:
             self._recent = self._recent[needed - self._recent_at :]
@@ -438,17 +449,22 @@ class CheckGate:
         assert self._sentences is not None  # noqa: S101 - only asked where sentences are followed
         track = self._sentences
         border = max(track.place(track.decided), self._released)
+        ahead, around = deque(sorted(self._filtered, key=lambda edit: edit.start)), list[Edit]()
         while track.units and (end := track.place(track.units[0].end)) <= limit:
             unit = track.units.popleft()
             begin, track.decided = track.place(unit.start), unit.end
-            hits = [edit for edit in self._filtered if edit.start < end and max(edit.end, edit.start + 1) > begin]
+            while ahead and ahead[0].start < end:
+                around.append(ahead.popleft())
+            hits = [edit for edit in around if max(edit.end, edit.start + 1) > begin]
+            around = [edit for edit in around if edit.end > end]
             if hits and end > begin:
                 first = min(hits, key=lambda edit: (edit.start, edit.end, edit.check, edit.reason))
                 start = max(begin, self._base)
                 removal = Edit(start, max(start, end), "", "remove", first.check, first.reason)
-                self._edits += [removal] if track.lens is None else track.lens.within(removal, hits)
+                cut = track.lens.within(removal, hits, self._source(removal)) if track.lens is not None else [removal]
+                self._edits += cut
             border = end
-        self._filtered = [edit for edit in self._filtered if edit.end > border]
+        self._filtered = [*around, *ahead]
         return border
 
     def _outside_edits(self, limit: int) -> int:
@@ -467,6 +483,8 @@ class CheckGate:
         ready = [edit for edit in self._edits if edit.start < until or (last and edit.start == until)]
         self._edits = [edit for edit in self._edits if not (edit.start < until or (last and edit.start == until))]
         base, self._released = self._released, until
+        if self._lens is not None:
+            self._lens.forget(until)
         if not ready:
             self._out.append(source)
             self._written += len(source)

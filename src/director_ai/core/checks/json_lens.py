@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import dataclasses
 import json
+import re
 from math import inf
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -24,16 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonLens", "escaped", "read_whole", "unescaped"]
 
+_ODD: Final = re.compile(r'[^\s{}\[\],:"`~]')
+"""What stands outside of strings and numbers only where something is no JSON."""
 _MANY: Final = 1_024
 """Marks that are kept before those that nobody asks for any more are let go of."""
 
 
 class _Part(NamedTuple):
-    """Where something stands that can be changed: the inside of a string, or a whole number or word."""
+    """Where something stands that can be changed: the inside of a string, a whole number or word, or no JSON."""
 
     start: int
     end: float
-    kind: Literal["key", "text", "scalar"]
+    kind: Literal["key", "text", "scalar", "prose"]
 
 
 class JsonLens:
@@ -41,19 +44,19 @@ class JsonLens:
 
     def __init__(self) -> None:
         self._lexer = JsonLexer()
-        self._waiting, self._waiting_at = "", 0  # what was not handed out yet, and where it begins
+        self._waiting: list[str] = []  # what was not handed out yet, and where it begins
+        self._waiting_at = 0
         self._copied = 0  # raw: all before it was handed out
         self._seen: list[int] = [0]  # from each of these on, seen and raw places go in step, up to the next
         self._raw: list[int] = [0]
         self._parts: list[_Part] = []
-        self._is_open = False  # the last of them goes on
-        self._prose: float = inf
+        self._is_open = False  # the last of them is a string that goes on
         self.length = 0
         """Of what checks read."""
 
     def feed(self, piece: str) -> str:
         """Take the next piece of the stream; return what checks read of it."""
-        self._waiting += piece
+        self._waiting.append(piece)
         return self._read(self._lexer.feed(piece))
 
     def finish(self) -> str:
@@ -85,64 +88,83 @@ class JsonLens:
     def is_inside(self, edit: Edit) -> bool:
         """Whether all of an edit, with raw places, lies in one string."""
         part = self._part_at(edit.start)
-        return part is not None and part.kind != "scalar" and edit.end <= part.end
+        return part is not None and part.kind in {"key", "text"} and edit.end <= part.end
 
     def fit(self, edit: Edit, source: str) -> list[Edit]:
         """Return what of an edit with raw places can be done in JSON; `source` is what it replaces.
 
         What it puts there stands in the first string or number that it touches; the others are emptied.
         """
-        if edit.start >= self._prose:
+        part = self._part_at(edit.start)
+        if part is not None and part.kind == "prose":
             return [edit]
-        if self.is_inside(edit):
-            part = self._part_at(edit.start)
-            is_key = part is not None and part.kind == "key"
-            new = dataclasses.replace(edit, replacement=escaped(edit.replacement))
-            return [] if is_key and edit.kind == "style" else [new]
-        if _is_json(source) and _is_json(edit.replacement):
+        if part is not None and self.is_inside(edit):
+            new = escaped(edit.replacement)
+            if edit.kind == "style" and part.kind == "key":
+                return []
+            # A style that is cut to fit beside another edit must not be cut in an escape.
+            kind = "rewrite" if edit.kind == "style" and new != edit.replacement else edit.kind
+            return [dataclasses.replace(edit, replacement=new, kind=kind)]
+        if self._is_value(edit, source) and _is_json(edit.replacement):
             return [edit]
-        if edit.kind == "style":
-            return []
-        return self._each(edit)
+        return [] if edit.kind == "style" else self._each(edit, source)
 
-    def within(self, removal: Edit, hits: Iterable[Edit]) -> list[Edit]:
+    def within(self, removal: Edit, hits: Iterable[Edit], source: str) -> list[Edit]:
         """Return the removal of a sentence, cut down to the strings and numbers that others hit."""
-        if removal.start >= self._prose:
-            return [removal]
         hit = [part for edit in hits for part in self._touched(edit.start, max(edit.end, edit.start + 1))]
-        return [
-            cut
-            for part in dict.fromkeys(hit)
-            for cut in self._each(
-                dataclasses.replace(removal, start=max(removal.start, part.start), end=int(min(removal.end, part.end)))
-            )
-        ]
+        found = []
+        for part in dict.fromkeys(hit):
+            start, end = max(removal.start, part.start), int(min(removal.end, part.end))
+            if start < end:
+                cut = dataclasses.replace(removal, start=start, end=end)
+                found += self._each(cut, source[start - removal.start : end - removal.start])
+        return found
 
-    def forget(self, before: int) -> None:
-        """Let go of what lies before a seen place."""
+    def forget(self, released: int) -> None:
+        """Let go of what lies before a raw place: nobody will ask for what was released."""
         if len(self._seen) > _MANY:
-            at = bisect.bisect_right(self._seen, before) - 1
+            at = max(0, bisect.bisect_right(self._raw, released) - 1)
             self._seen, self._raw = self._seen[at:], self._raw[at:]
         if len(self._parts) > _MANY:
-            raw = self.place(before)
-            self._parts = self._parts[max(0, bisect.bisect_right(self._parts, raw, key=lambda part: part.start) - 1) :]
+            at = max(0, bisect.bisect_right(self._parts, released, key=lambda part: part.start) - 1)
+            self._parts = self._parts[at:]
 
     def _raw_of(self, seen: int) -> int:
         at = bisect.bisect_right(self._seen, seen) - 1
         return self._raw[at] + seen - self._seen[at]
 
-    def _each(self, edit: Edit) -> list[Edit]:
-        """Return an edit for everything that one touches."""
+    def _is_value(self, edit: Edit, source: str) -> bool:
+        """Whether an edit is of one whole value."""
+        if source[:1] in ("{", "["):
+            return _is_json(source)
+        quote = int(source[:1] == '"')
+        part = self._part_at(edit.start + quote)
+        if part is None or (part.start, part.end) != (edit.start + quote, edit.end - quote):
+            return False
+        return part.kind == ("text" if quote else "scalar")
+
+    def _each(self, edit: Edit, source: str) -> list[Edit]:
+        """Return an edit for everything that one touches; what is no sign of JSON is part of it, wherever it stands."""
         fitted: list[Edit] = []
-        put = edit.replacement
-        for part in self._touched(edit.start, edit.end):
+        put, place = edit.replacement, edit.start
+
+        def add(start: int, end: int, new: str) -> None:
+            nonlocal put
+            fitted.append(dataclasses.replace(edit, start=start, end=end, replacement=new))
+            put = ""
+
+        for part in (*self._touched(edit.start, edit.end), None):
+            between = source[place - edit.start : (edit.end if part is None else max(part.start, place)) - edit.start]
+            if _ODD.search(between):
+                add(place, place + len(between), put)
+            if part is None:
+                break
             start, end = max(edit.start, part.start), int(min(edit.end, part.end))
-            if part.kind == "scalar" and part.start <= start < end:
-                new = json.dumps(put, ensure_ascii=False) if put else "null"
-                fitted.append(dataclasses.replace(edit, start=part.start, end=int(part.end), replacement=new))
+            if part.kind == "scalar" and start < end:
+                add(part.start, int(part.end), json.dumps(put, ensure_ascii=False) if put else "null")
             elif start < end:
-                fitted.append(dataclasses.replace(edit, start=start, end=end, replacement=escaped(put)))
-            put = "" if fitted else put
+                add(start, end, put if part.kind == "prose" else escaped(put))
+            place = max(place, end)
         return fitted
 
     def _touched(self, start: int, end: int) -> Iterator[_Part]:
@@ -178,19 +200,25 @@ class JsonLens:
                 case Scalar():
                     self._parts.append(_Part(event.start, event.end, "scalar"))
                 case Prose():
-                    while self._parts and self._parts[-1].start >= event.place:
+                    while self._parts and self._parts[-1].start >= event.place and self._parts[-1].kind == "scalar":
                         self._parts.pop()  # numbers that were the beginning of a sentence
-                    self._prose = min(self._prose, event.place)
+                    if not self._parts or self._parts[-1].kind != "prose":
+                        self._parts.append(_Part(event.place, inf, "prose"))
                     out.append(self._copy(event.place + len(event.text)))
         if not self._is_open:
-            out.append(self._copy(self._lexer.settled))
-        self._waiting, self._waiting_at = self._waiting[self._copied - self._waiting_at :], self._copied
+            out.append(self._copy(self._lexer.shown))
+        if self._copied > self._waiting_at:
+            self._waiting = ["".join(self._waiting)[self._copied - self._waiting_at :]]
+            self._waiting_at = self._copied
         return "".join(out)
 
     def _copy(self, end: int) -> str:
         """Hand out text as it came, up to a raw place."""
-        text = self._waiting[self._copied - self._waiting_at : end - self._waiting_at]
-        self._copied = max(self._copied, end)
+        if end <= self._copied:
+            return ""
+        self._waiting = ["".join(self._waiting)]
+        text = self._waiting[0][self._copied - self._waiting_at : end - self._waiting_at]
+        self._copied = end
         self.length += len(text)
         return text
 

@@ -117,6 +117,8 @@ class Rule:
                 raise ConfigError(f"a check needs a {name}; a {type(self.check).__name__} has none")
         check_name(self.check.name)
         check_frontier(self.check.frontier)
+        if getattr(self.check, "reads_json", False) and self.check.frontier != "text":
+            raise ConfigError("a check that reads JSON as it is written must see all of it: its frontier is text")
         if not callable(self.on_fail) and self.on_fail not in ACTIONS:
             raise UnknownOption("on_fail", self.on_fail, ACTIONS)
         if self.on_error not in get_args(OnError):

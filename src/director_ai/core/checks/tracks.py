@@ -46,7 +46,7 @@ class Track:
 
     def __init__(self, number: int, rule: Rule, lens: JsonLens | None = None) -> None:
         self.number, self.rule = number, rule
-        self.lens = None if getattr(rule.check, "reads_json", False) else lens
+        self.lens = lens
         """What it reads the stream through; its places count in what is seen there."""
         self.joins = rule.check.frontier == "word"  # it may be asked about any number of words at once
         self.cutter = cutter_for(rule.check.frontier)
