@@ -181,6 +181,8 @@ def test_a_stream_that_ended_is_not_counted(upstream: object) -> None:
 
 def test_a_stream_that_was_killed_is_not_counted() -> None:
     with served(server_of(StallingUpstream())) as running, open_chat(running.client(running.key())) as chat:
+        assert gauge(running) == 1
         running.client(running.key("admin", tenant="")).post("/admin/kill", json={"tenant_id": "*"})
         chat.read_to_end()
         wait_until(lambda: gauge(running) == 0)
+        assert gauge(running) == 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from director_ai.core.json_lexer import escaped
 from director_ai.core.segment import ClauseSegmenter
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class PlacedClause:
 
     def written(self, text: str) -> str:
         """Return a text as it must be written here."""
-        return json.dumps(text, ensure_ascii=False)[1:-1] if self.escaped else text
+        return escaped(text) if self.escaped else text
 
 
 class ClauseSource(Protocol):

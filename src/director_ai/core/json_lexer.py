@@ -12,6 +12,7 @@ no prose.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -29,6 +30,7 @@ __all__ = [
     "StringClosed",
     "StringOpened",
     "StringText",
+    "escaped",
 ]
 
 MOST_KEY: Final = 200
@@ -345,6 +347,11 @@ class JsonLexer:
             if width > 1:
                 jumps.append((length, self._base + at))
         return at, StringText("".join(parts), jumps)
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands inside of a string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _read_escape(text: str, at: int) -> tuple[str, int]:

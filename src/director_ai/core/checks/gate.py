@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from director_ai.core.checks.answers import Trouble, read_answer
+from director_ai.core.checks.filtering import SentenceFilter
 from director_ai.core.checks.following import FOLLOWER, Fixes
-from director_ai.core.checks.json_lens import JsonLens, escaped, read_whole, unescaped
+from director_ai.core.checks.json_lens import JsonLens, read_whole, unescaped
 from director_ai.core.checks.rules import ENDING, CheckedText, Failure, Stop
 from director_ai.core.checks.tracks import (
     MOST_ASKS,
@@ -20,14 +20,16 @@ from director_ai.core.checks.tracks import (
     Call,
     Track,
     as_removal,
+    behind,
     going_on,
     is_own,
     labelled,
     moved_conflict,
+    read_examination,
     stop_order,
     words_of,
 )
-from director_ai.core.checks.units import Unit, cutter_for
+from director_ai.core.json_lexer import escaped
 from director_ai.core.merge import Conflict, Edit, OffsetMap, merge_edits, moved
 from director_ai.core.runtime.intake import TokenIntake
 from director_ai.core.runtime.release import type_name
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from director_ai.core.checks.answers import Outcome
     from director_ai.core.checks.following import Follow
     from director_ai.core.checks.rules import Rule
+    from director_ai.core.checks.units import Unit
     from director_ai.core.merge import Merged, MergePolicy
 
 __all__ = ["MOST_HELD", "CheckGate"]
@@ -72,11 +75,9 @@ class CheckGate:
         self._fixes = Fixes(self._follower) if self._follower is not None else None
         self._intake = TokenIntake()
         filters = any(rule.on_fail == "filter" for rule in rules)
-        self._sentences = Track(-1, rules[0], self._lens) if filters else None
-        if self._sentences:
-            self._sentences.cutter, self._sentences.joins = cutter_for("sentence"), False
+        self._sentences = SentenceFilter(rules[0], self._lens) if filters else None
         self._windowed = [track for track in self._tracks if track.rule.check.frontier != "text"]
-        self._followed = [*self._tracks, self._sentences] if self._sentences else self._tracks
+        self._followed = [*self._tracks, self._sentences.track] if self._sentences else self._tracks
         self._recent, self._recent_at = "", 0  # what their windows are cut from, and what comes behind it
         self._fresh: list[str] = []
         self._store: list[str] = []  # what was not released yet
@@ -84,7 +85,6 @@ class CheckGate:
         self._queue: list[str] = []  # tokens that came while no check could have said anything
         self._room: float = 0  # characters until one could
         self._edits: list[Edit] = []  # whose text was not released yet
-        self._filtered: list[Edit] = []
         self._rewrites: list[Edit] = []  # under examination by the other checks
         self._calls: list[Call] = []
         self._follows = False  # the last of what was asked is the follower's
@@ -169,7 +169,7 @@ class CheckGate:
             return False
         for track in self._tracks:
             if track.units:
-                if track.units[0].high > self._reach(track):
+                if track.units[0].high > track.reach(self._length):
                     return False
             elif track.place(track.decided) <= self._released:
                 return False
@@ -177,15 +177,9 @@ class CheckGate:
 
     def fail(self, reason: str, detail: str) -> None:
         """The stream cannot go on: release nothing that is held."""
+        start, end = self._released, self._length
         self._failures.append(
-            Failure(
-                check="",
-                action="halt",
-                reason=f"{reason} {detail}",
-                start=self._released,
-                end=self._length,
-                is_error=True,
-            )
+            Failure(check="", action="halt", reason=f"{reason} {detail}", start=start, end=end, is_error=True)
         )
         self._ended_by, self.closed, self.failed = reason, True, True
 
@@ -215,7 +209,7 @@ class CheckGate:
             self._recent = "".join([self._recent, *self._fresh])
             self._fresh = []
             for track in self._tracks:
-                reach = self._reach(track)
+                reach = track.reach(self._length)
                 for unit in itertools.islice(track.units, track.at_once):
                     if len(calls) >= MOST_ASKS or (unit.high > reach and not self._ended):
                         break
@@ -283,9 +277,9 @@ class CheckGate:
                 placed = moved(edit, call.unit.low)
                 if track.lens is not None:
                     placed = track.lens.put(placed, call.text[edit.start : edit.end])
-                behind = self._behind_context(placed)
-                if behind and not (is_same and edit.kind == "style"):  # a check may hold text back by changing nothing
-                    self._found(track.rule, behind, is_same=is_same)
+                unshown = behind(placed, self._base)
+                if unshown and not (is_same and edit.kind == "style"):  # a check may hold text by changing nothing
+                    self._found(track.rule, unshown, is_same=is_same)
         self._trim()
 
     def _mend(self) -> None:
@@ -294,7 +288,7 @@ class CheckGate:
             return
         for fix in self._follower.take_fixes():
             if fix.removal.start < self._base:  # a part of it was shown already
-                self._edits += filter(None, [self._behind_context(fix.removal)])
+                self._edits += filter(None, [behind(fix.removal, self._base)])
                 self._follower.overrule(fix.removal)
                 continue
             self._fixes.add(fix)
@@ -309,14 +303,6 @@ class CheckGate:
 
     def _parts(self, edit: Edit) -> tuple[Edit, ...]:
         return (edit,) if self._fixes is None else self._fixes.edits_of(edit)
-
-    def _behind_context(self, edit: Edit) -> Edit | None:
-        """Return what of an edit concerns text that was not shown yet."""
-        if edit.start >= self._base:
-            return edit
-        if edit.end <= self._base or edit.kind == "style":
-            return None
-        return dataclasses.replace(as_removal(edit), start=self._base)
 
     def _not_checked(self, track: Track, unit: Unit, text: str, trouble: Trouble) -> None:
         """A check did not answer: what it was asked about is treated as its rule says."""
@@ -343,24 +329,15 @@ class CheckGate:
             self._stop_at(Stop(edit.start, action, failure))
         elif action == "redact":
             self._edits += self._fit(as_removal(edit))
-        elif action == "filter":
-            self._filtered.append(edit)
+        elif action == "filter" and self._sentences is not None:
+            self._sentences.add(edit)
         elif action in {"fix", "custom"} and not is_same:
             is_new = edit.kind == "rewrite" and edit.replacement
             (self._rewrites if is_new else self._edits).extend(self._fit(edit))
 
     def _examined(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """What a rewrite would put there is checked like any other text; what may not be shown is cut out of it."""
-        cuts: dict[int, list[Edit]] = {place: [] for place in range(len(self._rewrites))}
-        spoiled: set[int] = set()
-        for call, outcome in zip(calls, outcomes, strict=True):
-            found = read_answer(call.track.rule, call.text, outcome)
-            if isinstance(found, Trouble) or (found and call.track.rule.action in ENDING | {"filter"}):
-                spoiled.add(call.rewrite)
-            elif call.track.rule.action == "redact":
-                cuts[call.rewrite] += map(as_removal, found)
-            elif call.track.rule.action != "noop":
-                cuts[call.rewrite] += [edit for edit in found if edit.kind == "remove"]
+        cuts, spoiled = read_examination(calls, outcomes, len(self._rewrites))
         lost = [self._rewrites[place] for place in spoiled]
         for place, edit in enumerate(self._rewrites):
             if place in spoiled or (cuts[place] and self._lens is not None and not self._lens.is_inside(edit)):
@@ -376,17 +353,9 @@ class CheckGate:
         if self._fixes is not None:
             self._edits = self._fixes.overrule(self._edits, lost) or self._edits
 
-    # --- JSON -------------------------------------------------------------------------------------------------
-
-    def _reach(self, track: Track) -> int:
-        """Return how much a track can read."""
-        return self._length if track.lens is None else track.lens.length
-
     def _read(self, edit: Edit) -> str:
         """Return what checks read of what an edit puts there."""
-        if self._lens is None:
-            return edit.replacement
-        return unescaped(edit.replacement) if self._lens.is_inside(edit) else read_whole(edit.replacement)
+        return edit.replacement if self._lens is None else self._lens.read(edit)
 
     def _fit(self, edit: Edit) -> list[Edit]:
         """Return an edit of the stream as what it is made of allows it."""
@@ -426,8 +395,10 @@ class CheckGate:
         if self._follower is not None:
             frontier = min(frontier, self._follower.decided)
         limit = int(min(frontier, self.stop.at if self.stop else self._length))
-        border = self._whole_sentences(limit) if self._sentences else limit
-        until = self._outside_edits(border)
+        if self._sentences is not None:
+            self._edits += self._sentences.removals(limit, self._base, self._source)
+            limit = max(self._sentences.border, self._released)
+        until = self._outside_edits(limit)
         text = self._let_out(until) if until > self._released else ""
         if self.stop and self._is_last_word(frontier, self.stop):
             self._ended_by, self.closed = self.stop.action, True
@@ -442,30 +413,7 @@ class CheckGate:
         """Whether nothing that any check may still say could come before a stop, or at the same place."""
         if self._ended and frontier == self._length:
             return True
-        return frontier > stop.at and (self._sentences is None or bool(self._sentences.units))
-
-    def _whole_sentences(self, limit: int) -> int:
-        """Return the last end of a sentence up to a place; what was found in a sentence removes all of it."""
-        assert self._sentences is not None  # noqa: S101 - only asked where sentences are followed
-        track = self._sentences
-        border = max(track.place(track.decided), self._released)
-        ahead, around = deque(sorted(self._filtered, key=lambda edit: edit.start)), list[Edit]()
-        while track.units and (end := track.place(track.units[0].end)) <= limit:
-            unit = track.units.popleft()
-            begin, track.decided = track.place(unit.start), unit.end
-            while ahead and ahead[0].start < end:
-                around.append(ahead.popleft())
-            hits = [edit for edit in around if max(edit.end, edit.start + 1) > begin]
-            around = [edit for edit in around if edit.end > end]
-            if hits and end > begin:
-                first = min(hits, key=lambda edit: (edit.start, edit.end, edit.check, edit.reason))
-                start = max(begin, self._base)
-                removal = Edit(start, max(start, end), "", "remove", first.check, first.reason)
-                cut = track.lens.within(removal, hits, self._source(removal)) if track.lens is not None else [removal]
-                self._edits += cut
-            border = end
-        self._filtered = [*around, *ahead]
-        return border
+        return frontier > stop.at and (self._sentences is None or bool(self._sentences.track.units))
 
     def _outside_edits(self, limit: int) -> int:
         """Return the last place up to a limit that lies inside no edit."""
@@ -532,21 +480,19 @@ class CheckGate:
         """Everything that was released."""
         return "".join(self._out)
 
-    def _known_failures(self) -> tuple[Failure, ...]:
-        """In the order of the text; what lies behind the end was perhaps not even read."""
-        found = sorted(self._failures, key=lambda each: (each.start, each.end, each.check, each.reason))
-        return tuple(each for each in found if self.stop is None or each.start <= self.stop.at)
-
     def result(self) -> CheckedText:
         """Return what came of it."""
         back = -self._base
+        # In the order of the text; what lies behind the end was perhaps not even read.
+        known = sorted(self._failures, key=lambda each: (each.start, each.end, each.check, each.reason))
         return CheckedText(
             text=self.shown,
             applied=tuple(moved(edit, back) for edit in self._applied),
             conflicts=tuple(moved_conflict(each, back) for each in self._conflicts),
             failures=tuple(
                 dataclasses.replace(each, start=each.start + back, end=each.end + back)
-                for each in self._known_failures()
+                for each in known
+                if self.stop is None or each.start <= self.stop.at
             ),
             ended_by=self._ended_by or ("" if self.closed else "left"),
             flags=("lone_surrogate",) if self._intake.lone_surrogates else (),

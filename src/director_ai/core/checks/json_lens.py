@@ -14,7 +14,16 @@ import re
 from math import inf
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from director_ai.core.json_lexer import JsonLexer, KeyOpened, Prose, Scalar, StringClosed, StringOpened, StringText
+from director_ai.core.json_lexer import (
+    JsonLexer,
+    KeyOpened,
+    Prose,
+    Scalar,
+    StringClosed,
+    StringOpened,
+    StringText,
+    escaped,
+)
 from director_ai.core.merge import in_common
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from director_ai.core.json_lexer import JsonEvent
     from director_ai.core.merge import Edit
 
-__all__ = ["JsonLens", "escaped", "read_whole", "unescaped"]
+__all__ = ["JsonLens", "read_whole", "unescaped"]
 
 _ODD: Final = re.compile(r'[^\s{}\[\],:"`~]')
 """What stands outside of strings and numbers only where something is no JSON."""
@@ -89,6 +98,10 @@ class JsonLens:
         """Whether all of an edit, with raw places, lies in one string."""
         part = self._part_at(edit.start)
         return part is not None and part.kind in {"key", "text"} and edit.end <= part.end
+
+    def read(self, edit: Edit) -> str:
+        """Return what checks read of what an edit with raw places puts there."""
+        return unescaped(edit.replacement) if self.is_inside(edit) else read_whole(edit.replacement)
 
     def fit(self, edit: Edit, source: str) -> list[Edit]:
         """Return what of an edit with raw places can be done in JSON; `source` is what it replaces.
@@ -227,11 +240,6 @@ def read_whole(text: str) -> str:
     """Return a whole text as checks read it."""
     lens = JsonLens()
     return lens.feed(text) + lens.finish()
-
-
-def escaped(text: str) -> str:
-    """Return a text as it stands inside of a string."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def unescaped(text: str) -> str:

@@ -7,12 +7,15 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from director_ai.core.checks.answers import Trouble, read_answer
+from director_ai.core.checks.rules import ENDING
 from director_ai.core.checks.units import Unit, cutter_for
 from director_ai.core.merge import Conflict, Edit, moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from director_ai.core.checks.answers import Outcome
     from director_ai.core.checks.json_lens import JsonLens
     from director_ai.core.checks.rules import Rule, Stop
 
@@ -22,10 +25,12 @@ __all__ = [
     "Call",
     "Track",
     "as_removal",
+    "behind",
     "going_on",
     "is_own",
     "labelled",
     "moved_conflict",
+    "read_examination",
     "stop_order",
     "words_of",
 ]
@@ -54,6 +59,10 @@ class Track:
         self.decided = 0
         self.covered = 0  # how far its edits reach
         self.at_once = MOST_ASKS  # units; one whose answer needs more text makes the others' in vain
+
+    def reach(self, length: int) -> int:
+        """Return how much it can read of a stream of this length."""
+        return length if self.lens is None else self.lens.length
 
     def place(self, seen: int) -> int:
         """Return where in the stream one of its places is."""
@@ -104,6 +113,33 @@ def labelled(edit: Edit, source: str, base: int, label: Callable[[str, str], str
         return edit
     new = label(match[2], source[edit.start - base : edit.end - base])
     return dataclasses.replace(edit, replacement=f"{match[1]}{new}{match[1]}")
+
+
+def behind(edit: Edit, base: int) -> Edit | None:
+    """Return what of an edit concerns text that was not shown yet."""
+    if edit.start >= base:
+        return edit
+    if edit.end <= base or edit.kind == "style":
+        return None
+    return dataclasses.replace(as_removal(edit), start=base)
+
+
+def read_examination(
+    calls: Sequence[Call], outcomes: Sequence[Outcome], count: int
+) -> tuple[list[list[Edit]], set[int]]:
+    """Return what other checks cut out of each rewrite that they examined, and which rewrites cannot be shown."""
+    cuts: list[list[Edit]] = [[] for _ in range(count)]
+    spoiled: set[int] = set()
+    for call, outcome in zip(calls, outcomes, strict=True):
+        rule = call.track.rule
+        found = read_answer(rule, call.text, outcome)
+        if isinstance(found, Trouble) or (found and rule.action in ENDING | {"filter"}):
+            spoiled.add(call.rewrite)
+        elif rule.action == "redact":
+            cuts[call.rewrite] += map(as_removal, found)
+        elif rule.action != "noop":
+            cuts[call.rewrite] += [edit for edit in found if edit.kind == "remove"]
+    return cuts, spoiled
 
 
 def going_on(track: Track, found: Sequence[Edit], unit: Unit) -> list[Edit]:
