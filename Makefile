@@ -6,6 +6,8 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN := $(VENV)/bin/
 # Tests start hundreds of processes: each would compile everything anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
+# Root's tests add a user for PostgreSQL and install a browser: useradd and ldconfig are not on every PATH.
+export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: help demo test check collected format soak bench clean
 
@@ -16,9 +18,10 @@ demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write 
 	@$(RUN)director-ai demo
 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
+	@$(RUN)python tests/serve/page/browser.py --install
 	@$(MAKE) --no-print-directory --jobs 2 check collected
-	@$(RUN)python tests/serve/page/browser.py
 	$(RUN)pytest -n 4 --dist worksteal
+	@$(RUN)python tests/serve/page/browser.py
 
 check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import contracts
 	$(RUN)ruff format --check .

@@ -190,19 +190,19 @@ def summaries(folder: Path) -> list[tuple[str, str]]:
     ][:160]
 
 
-def passages() -> list[tuple[str, str]]:
+def passages(every: int = 1) -> list[tuple[str, str]]:
     """Questions with facts and a right answer in other words than the facts'."""
     items = [
         item
         for path in sorted((ROOT / "benchmarks" / "passages").glob("*.json"))
         for item in json.loads(path.read_text("utf-8"))["items"]
     ]
-    return [(f"{item['prompt']}\n{' '.join(item['facts'].values())}", item["correct"]) for item in items]
+    return [(f"{item['prompt']}\n{' '.join(item['facts'].values())}", item["correct"]) for item in items[::every]]
 
 
-def measure_answers(folder: Path, judges: Iterable[tuple[str, PairJudge | None]]) -> list[Row]:
+def measure_answers(folder: Path, judges: Iterable[tuple[str, PairJudge | None]], every: int = 1) -> list[Row]:
     """Right answers as they are, and with one clause at the end that has nothing to do with the request."""
-    cases = {"summaries": summaries(folder), "answers in other words (development)": passages()}
+    cases = {"summaries": summaries(folder), "answers in other words (development)": passages(every)}
     found = []
     for name, judge in judges:
         detector = InjectionDetector(entailer=judge)
@@ -242,13 +242,17 @@ def measure_speed(folder: Path) -> list[Row]:
         size = sum(map(len, texts)) / len(texts)
         spent = best_time(lambda: [find_signals(text) for text in texts]) / len(texts)
         found.append(("stage 1, time per text", f"{spent * 1e3:.2f} ms, {size:.0f} characters on average"))
+    return found + measure_hostile(1)
+
+
+def measure_hostile(share: int) -> list[Row]:
     costs = {}
     for name, unit in HOSTILE.items():
-        half, whole = (unit * (length // len(unit.encode())) for length in (50_000, 100_000))
+        half, whole = (unit * max(1, length // share // len(unit.encode())) for length in (50_000, 100_000))
         one, two = best_time(lambda text=half: find_signals(text)), best_time(lambda text=whole: find_signals(text))
         costs[name] = (two, two / one)
     name, (seconds, _) = max(costs.items(), key=lambda item: item[1][0])
-    found.append((f"worst of {len(costs)} hostile texts of 100 KB", f"{seconds * 1e3:.0f} ms ({name})"))
+    found = [(f"worst of {len(costs)} hostile texts of 100 KB", f"{seconds * 1e3:.0f} ms ({name})")]
     name, (_, ratio) = max(costs.items(), key=lambda item: item[1][1])
     found.append(("worst growth from 50 KB to 100 KB", f"x{ratio:.2f} ({name})"))
     return found
@@ -259,14 +263,18 @@ def main() -> None:
     parser.add_argument("data", nargs="?", type=Path, default=ROOT.parent / "shared" / "data" / "dev")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results/injection.json")
     parser.add_argument("--no-model", action="store_true", help="leave out what needs the bundled model")
+    parser.add_argument("--tiny", action="store_true", help="seconds, and no peer: does it still run?")
     options = parser.parse_args()
     judges: list[tuple[str, PairJudge | None]] = [("words alone", None)]
     if not options.no_model:
         from director_ai.nli import load_entailer  # noqa: PLC0415 - only where it is asked for
 
         judges.append(("with the model", load_entailer()))
-    rows = measure_screening(options.data) + measure_false_alarms(options.data)
-    rows += measure_answers(options.data, judges) + measure_speed(options.data)
+    if options.tiny:
+        rows = measure_answers(options.data, judges, every=72) + measure_hostile(100)
+    else:
+        rows = measure_screening(options.data) + measure_false_alarms(options.data)
+        rows += measure_answers(options.data, judges) + measure_speed(options.data)
     table = Table("what", "figures", title="Injection detection", title_justify="left")
     for row in rows:
         table.add_row(*row)

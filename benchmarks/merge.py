@@ -60,7 +60,7 @@ FAMILIES = ("disjoint", "touching", "identical", "nested", "overlapping")
 KINDS: tuple[EditKind, ...] = ("remove", "rewrite", "style")
 LENGTHS = (1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000)
 IMPORTS = {
-    "ours": "from director_ai.validators import runner, casing, pii",
+    "ours": "from director_ai.core.checks import runner; from director_ai.validators import casing, pii",
     "peer": "import guardrails; from guardrails.validators import Validator",
 }
 Row = dict[str, Any]
@@ -750,9 +750,14 @@ def measure(options: argparse.Namespace, folder: Path, peer: Peer | None) -> Row
     saved |= {"peer": PEER} if peer else {}
     saved["exactness"] = measure_exactness(5_000 if quick else options.cases, peer, options.peer_cases)
     saved["example"], saved["wrong"] = measure_example(5_000 if quick else options.texts, peer, options.peer_cases)
-    saved["lengths"] = measure_lengths(LENGTHS[: 5 if quick else None], 2 if quick else 3, peer)
-    saved["streams"] = measure_streams((1_000, 4_000) if quick else (1_000, 4_000, 16_000), 3, peer)
-    saved["unchanged"] = measure_unchanged(250 if quick else 1_000, peer, options.peer_cases // 8)
+    lengths, streams = LENGTHS[: 5 if quick else None], (1_000, 4_000) if quick else (1_000, 4_000, 16_000)
+    if options.tiny:
+        lengths, streams = LENGTHS[:1], (1_000,)
+    saved["lengths"] = measure_lengths(lengths, 2 if quick else 3, peer)
+    saved["streams"] = measure_streams(streams, 3, peer)
+    saved["unchanged"] = measure_unchanged(
+        250 if quick else 10 if options.tiny else 1_000, peer, options.peer_cases // 8
+    )
     saved["install"] = measure_install(folder, peer)
     saved["goals"] = goals(saved)
     return saved
@@ -763,6 +768,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="smaller numbers, about a minute, ours alone")
+    how.add_argument("--tiny", action="store_true", help="seconds, ours alone: does it still run?")
     how.add_argument("--peer", action="store_true", help=f"also measure {PEER}")
     parser.add_argument("--peer-python", metavar="PATH", help="an environment that has the peer, not a throw-away one")
     parser.add_argument("--cases", type=int, default=10_000, help="merges per family of edits")
@@ -770,6 +776,8 @@ def main() -> None:
     parser.add_argument("--peer-cases", type=int, default=400, help="as many of them for the peer")
     parser.add_argument("--save", action="store_true", help="write results/merge.json and .svg")
     options = parser.parse_args()
+    if options.tiny:
+        options.cases, options.texts = 20, 20
     console = Console(width=200)
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder, peer = Path(name), None

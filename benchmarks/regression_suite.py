@@ -51,7 +51,7 @@ class Figures:
     def share(self, kinds: frozenset[str] | None = None) -> float:
         """Errors that were caught, of all kinds or of some."""
         chosen = kinds or frozenset(self.planted)
-        return sum(self.caught[kind] for kind in chosen) / sum(self.planted[kind] for kind in chosen)
+        return sum(self.caught[kind] for kind in chosen) / max(1, sum(self.planted[kind] for kind in chosen))
 
 
 def passages() -> list[dict[str, Any]]:
@@ -129,11 +129,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nli", action="store_true", help="with the bundled model")
     parser.add_argument("--list", action="store_true", help="name every wrong decision")
+    parser.add_argument("--tiny", action="store_true", help="two passages: does it still run?")
     options = parser.parse_args()
     console = Console()
     mode = "model mode" if options.nli else "heuristic mode"
     for policy, name in (("closed", "closed policy"), (None, "each profile's own policy")):
-        figures = measure(use_nli=options.nli, policy=policy)  # type: ignore[arg-type]  # the two literals above
+        figures = measure(use_nli=options.nli, policy=policy, every=72 if options.tiny else 1)  # type: ignore[arg-type]  # the two literals above
         show(console, f"{mode}, {name}", figures)
         if options.list and policy:
             for title in ("false_halts", "misplaced", "missed"):

@@ -499,8 +499,8 @@ def load(folder: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def measure_generated() -> list[Row]:
-    planted, equivalent = planted_pairs(1000), equivalent_pairs(1000)
+def measure_generated(count: int) -> list[Row]:
+    planted, equivalent = planted_pairs(count), equivalent_pairs(count)
     found = Counter(pair.kind for pair in planted if compare_slots(pair.claim, pair.evidence))
     clean = Counter(pair.kind for pair in equivalent if not compare_slots(pair.claim, pair.evidence))
     rows = []
@@ -599,11 +599,11 @@ def measure_speed(folder: Path) -> list[Row]:
     return rows
 
 
-def measure_hostile() -> list[Row]:
+def measure_hostile(share: int) -> list[Row]:
     rows = []
     for unit in HOSTILE:
         times = []
-        for size in (50_000, 100_000):
+        for size in (50_000 // share, 100_000 // share):
             text = unit * (size // len(unit))
             times.append(best_time([(text + "x 8", text + "z 7")], runs=2))
         rows.append((f"100 KB of {unit!r}, twice", f"{times[1]:.2f} s (x2: {times[1] / times[0]:.2f})"))
@@ -614,9 +614,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure slot comparison.")
     parser.add_argument("data", nargs="?", type=Path, default=ROOT.parent / "shared" / "data" / "dev")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results/slots.json")
+    parser.add_argument("--tiny", action="store_true", help="seconds, and no peer: does it still run?")
     options = parser.parse_args()
-    rows = measure_generated() + measure_edits(options.data) + measure_false_alarms(options.data)
-    rows += measure_speed(options.data) + measure_hostile()
+    if options.tiny:
+        rows = measure_generated(20) + measure_hostile(100)
+    else:
+        rows = measure_generated(1000) + measure_edits(options.data) + measure_false_alarms(options.data)
+        rows += measure_speed(options.data) + measure_hostile(1)
     for name, figures in rows:
         print(f"{name}: {figures}")
     if options.save:

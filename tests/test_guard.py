@@ -142,9 +142,9 @@ def test_evidence_can_be_quoted_or_nothing_be_put_in_place() -> None:
 def test_checks_named_in_the_settings_run_beside_the_repair() -> None:
     with ProductionGuard.from_profile("finance", checks=["pii", "disguise"]) as guard:
         guard.load_facts(FACTS)
-        result = guard.repair_stream("", "Contact ada@example.com. Ship\u200bping costs 7 EUR.")
+        result = guard.repair_stream("", "Thanks, ada@example.com! Ship\u200bping costs 7 EUR.")
 
-    assert result.repaired_text == "Contact [EMAIL]. Shipping costs 5 EUR."
+    assert result.repaired_text == "Thanks, [EMAIL]! Shipping costs 5 EUR."
 
 
 # --- tenants ----------------------------------------------------------------------------------------------------

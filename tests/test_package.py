@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -78,8 +79,16 @@ def test_the_error_tree_in_the_docstring_is_the_tree() -> None:
 
 
 def test_a_missing_extra_says_how_to_install_it() -> None:
-    with pytest.raises(ImportError, match=r"pip install 'director-ai\[postgres\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[postgres\]'"):
         raise errors.MissingExtra("the PostgreSQL store", extra="postgres")
+
+
+def test_no_page_installs_the_package_by_its_name() -> None:
+    """On the public index the name belongs to another product."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    pages += (ROOT / "src").rglob("*.py")
+    told = [path.name for path in pages if re.search(r"pip install[^\n]* '?director-ai", path.read_text("utf-8"))]
+    assert told == []
 
 
 def test_no_dependency_is_heavy_or_copyleft() -> None:
@@ -87,6 +96,6 @@ def test_no_dependency_is_heavy_or_copyleft() -> None:
     names = sorted(requirement.split(">=")[0] for requirement in project["dependencies"])
     models = ["numpy", "onnxruntime", "tokenizers"]
     reviews = ["alembic", "cryptography", "sqlalchemy"]
-    others = ["anyio", "markdown-it-py", "prometheus-client", "regex", "rich", "typer"]
+    others = ["anyio", "markdown-it-py", "prometheus-client", "py3langid", "regex", "rich", "typer"]
     assert names == sorted([*models, *reviews, *others])
     assert project["license"] == "Apache-2.0"

@@ -421,7 +421,7 @@ def test_strict_mode_rejects_what_no_model_judged(store: GroundTruthStore, monke
 
     monkeypatch.setattr(nli, "load_entailer", missing)
     strict = CoherenceScorer(ground_truth_store=store, strict_mode=True)
-    lenient = CoherenceScorer(ground_truth_store=store)
+    lenient = CoherenceScorer(ground_truth_store=store, model_fallback="heuristic")
 
     approved, score = strict.review(PROMPT, RIGHT)
 

@@ -411,7 +411,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest_name() -> None:
 
 def test_without_pyyaml_a_yaml_file_says_what_to_install(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'director-ai\[yaml\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[yaml\]'"):
         load(file("top_k: 3", "a.yaml"))
     assert load(file("top_k = 3", "a.toml")).top_k == 3
 

@@ -327,12 +327,15 @@ class ProductionGuard:
             rewrite_fn = _rewriter(settings.rewriter)
         rules = self.profile.repair
         least = rules.threshold if settings.repair_threshold is None else settings.repair_threshold
-        judge, functions = self.scorer.judge_of_stream(prompt, options.get("tenant_id", ""), threshold=least)
+        judge, judge_rewrite, functions = self.scorer.judge_of_stream(
+            prompt, options.get("tenant_id", ""), threshold=least
+        )
         after = 8 if settings.cap_after is None else settings.cap_after
         return StreamingRepairer.by_judge(
             judge,
             functions,
             threshold=least,
+            judge_rewrite=judge_rewrite,
             rewrite_fn=None if halts else rewrite_fn,
             deadline=settings.deadline,
             token_timeout=settings.token_timeout,
@@ -416,6 +419,7 @@ def _scorer(settings: GuardSettings, profile: Profile, store: Any) -> CoherenceS
         threshold=profile.rules.hard_limit if settings.threshold is None else settings.threshold,
         use_nli=settings.use_nli,
         strict_mode=settings.strict_mode,
+        model_fallback=settings.model_fallback,
         policy=settings.policy or profile.policy,
         top_k=settings.top_k,
         ground_truth_store=store,

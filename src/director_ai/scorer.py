@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import logging
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TypeVar
 
@@ -18,14 +18,16 @@ from director_ai.core.scoring.judging import Circumstances, judge_clauses, witho
 from director_ai.core.scoring.text_evidence import Earlier, Sentences, earlier_claims
 from director_ai.core.segment import Clause, ClauseSegmenter
 from director_ai.core.types import CoherenceScore, EvidenceChunk
-from director_ai.errors import ConfigError, DirectorError, UnknownOption
+from director_ai.errors import ConfigError, DirectorError, ModelUnavailable, UnknownOption
 from director_ai.knowledge.store import GroundTruthStore, KnowledgeView
+from director_ai.nli.language import is_english
 from director_ai.stream_scorer import StreamScorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from director_ai.core.evidence import Retriever
+    from director_ai.core.scoring.coherence import JudgeMode
     from director_ai.core.scoring.entailment import Entailer
     from director_ai.core.scoring.injection import InjectionDetector
     from director_ai.core.scoring.judging import Ask, Judgement
@@ -39,6 +41,8 @@ _log = logging.getLogger(__name__)
 
 Policy = Literal["open", "closed"]
 _POLICIES: Final = ("open", "closed")
+ModelFallback = Literal["raise", "heuristic"]
+_FALLBACKS: Final = ("raise", "heuristic")
 _SOFT: Final = 0.1
 """How far above the threshold a score is approved with a warning, where no soft limit is given."""
 FLOOR: Final = 0.1
@@ -50,6 +54,8 @@ class StreamJudge(NamedTuple):
     """Judges the clauses of one stream: a plan, and the functions that answer what it asks."""
 
     judge: Callable[[Sequence[Clause], list[str]], Judgement]
+    judge_rewrite: Callable[[Sequence[Clause], list[str]], Judgement]
+    """Judges what a rewriter offers: one fact alone must entail it, with a margin."""
     functions: dict[str, Callable[..., Any]]
 
 
@@ -86,10 +92,12 @@ class CoherenceScorer:
         soft_limit: Approved scores below it carry a warning; by default 0.1 above the threshold.
         use_nli: Whether the bundled model is asked. Without it words and typed values alone decide ("heuristic mode").
         ground_truth_store: Where evidence is found. Without one the prompt is the premise.
-        strict_mode: Reject everything while the model cannot be used, rather than go on without it.
+        strict_mode: Reject everything while the model cannot be used, rather than raise or go on without it.
         policy: What a claim is that the evidence neither supports nor contradicts: `closed` unsupported, `open` kept.
         top_k: Facts that a claim is compared with.
         entailer: Another model than the bundled one.
+        model_fallback: If the bundled model cannot be loaded, `raise` refuses to construct a scorer; `heuristic` goes
+            on in heuristic mode, and every verdict says so.
         injection_detector: Fills `injection_risk`.
         cost_per_million_tokens: Of the model, in US dollars, for the cost estimate; nothing for the bundled one.
     """
@@ -105,6 +113,7 @@ class CoherenceScorer:
         *,
         top_k: int = 5,
         entailer: Entailer | None = None,
+        model_fallback: ModelFallback = "raise",
         injection_detector: InjectionDetector | None = None,
         cost_per_million_tokens: float = 0.0,
         **unknown: NoReturn,
@@ -120,10 +129,13 @@ class CoherenceScorer:
                 raise ConfigError(f"{name} must be True or False, got a {type(value).__name__}")
         if policy not in _POLICIES:
             raise UnknownOption("policy", policy, _POLICIES)
+        if model_fallback not in _FALLBACKS:
+            raise UnknownOption("model_fallback", model_fallback, _FALLBACKS)
         self.limits = Limits(threshold=low, soft_limit=soft)
         self.policy: Policy = policy
         self.use_nli = use_nli
         self.strict_mode = strict_mode
+        self.model_fallback: ModelFallback = model_fallback
         self.ground_truth_store = _checked_store(ground_truth_store)
         self._top_k = check_count("top_k", top_k, 1, 20)
         if entailer is not None and not callable(getattr(entailer, "predict", None)):
@@ -135,9 +147,15 @@ class CoherenceScorer:
             )
         self._detector = injection_detector
         self._price = check_number("cost_per_million_tokens", cost_per_million_tokens, 0.0, 1e9)
-        self._lock = threading.Lock()
         self._unavailable = False
         self._told_empty = False
+        if use_nli and entailer is None:
+            self._load()
+
+    @property
+    def mode(self) -> JudgeMode:
+        """What decides: the model beside words and values, or words and values alone."""
+        return "heuristic" if self._model() is None else "model"
 
     # --- whole answers ----------------------------------------------------------------------------------------
 
@@ -195,12 +213,13 @@ class CoherenceScorer:
         look = _Look(view is None or (type(view) is KnowledgeView and view.is_quick))
         least = self.limits.threshold if threshold is None else check_number("threshold", threshold)
 
-        def judge(clauses: Sequence[Clause], said: list[str]) -> Judgement:
+        def judge(clauses: Sequence[Clause], said: list[str], *, one_fact: bool = False) -> Judgement:
             if self.strict_mode and self._model() is None:
                 return without_model(clauses)
-            return self._judgement(clauses, said, prompt, find, least)
+            return self._judgement(clauses, said, prompt, find, least, one_fact=one_fact)
 
-        return StreamJudge(judge, {"evidence": look, "predict": _Predict(self._predict, self._apredict)})
+        rewrite = functools.partial(judge, one_fact=True)
+        return StreamJudge(judge, rewrite, {"evidence": look, "predict": _Predict(self._predict, self._apredict)})
 
     # --- plans ------------------------------------------------------------------------------------------------
 
@@ -243,16 +262,28 @@ class CoherenceScorer:
         return self._judgement([*segmenter.feed(text), *segmenter.finish()], [], prompt, find)
 
     def _judgement(
-        self, clauses: Sequence[Clause], said: list[str], prompt: str, find: Find, threshold: float | None = None
+        self,
+        clauses: Sequence[Clause],
+        said: list[str],
+        prompt: str,
+        find: Find,
+        threshold: float | None = None,
+        *,
+        one_fact: bool = False,
     ) -> Judgement:
+        mode = self.mode
         circumstances = Circumstances(
             find=find,
             prompt=prompt,
             policy=self.policy,
             threshold=self.limits.threshold if threshold is None else threshold,
-            use_model=self._model() is not None,
+            use_model=mode == "model",
+            knows_claims=bool(getattr(self._entailer, "knows_claims", False)),
+            is_english=is_english,
+            one_fact=one_fact,
         )
-        return judge_clauses(clauses, said, circumstances)
+        verdicts = yield from judge_clauses(clauses, said, circumstances)
+        return [dataclasses.replace(verdict, mode=mode) for verdict in verdicts]
 
     @staticmethod
     def _injection_risk(detector: InjectionDetector, prompt: str, response: str, score: CoherenceScore) -> float:
@@ -324,21 +355,21 @@ class CoherenceScorer:
             _log.warning("the knowledge base is empty: under the closed policy no claim is supported; add facts")
 
     def _model(self) -> Entailer | None:
-        """The model, loaded when it is first needed; None in heuristic mode or where it cannot be loaded."""
-        if not self.use_nli or self._unavailable:
-            return None
-        if self._entailer is None:
-            with self._lock:
-                if self._entailer is None and not self._unavailable:
-                    self._load()
-        return self._entailer
+        """The model; None in heuristic mode or if it could not be loaded."""
+        return None if not self.use_nli or self._unavailable else self._entailer
 
     def _load(self) -> None:
+        """Load the bundled model, which all scorers of the process share.
+
+        Now rather than when the first claim comes: a guard that cannot judge as it was asked to must not start.
+        """
         from director_ai.nli import load_entailer  # noqa: PLC0415 - loads numpy and onnxruntime
 
         try:
             self._entailer = load_entailer()
-        except (DirectorError, ImportError, OSError) as error:
+        except Exception as error:
+            if not self.strict_mode and self.model_fallback == "raise":
+                raise ModelUnavailable(error) from error
             self._unavailable = True
             what = "everything is rejected (strict_mode)" if self.strict_mode else "words and values alone decide"
             _log.warning("the entailment model cannot be used (%s): %s", type(error).__name__, what)

@@ -25,6 +25,7 @@ __all__ = ["CHECKS", "OFF", "OTHER_VARIABLES", "PREFIX", "GuardSettings", "Off",
 
 Search = Literal["words", "meaning"]
 Rewriter = Literal["patch", "quote", "none"]
+ModelFallback = Literal["raise", "heuristic"]
 Off = Literal["off"]
 Source = str | os.PathLike[str] | Mapping[str, Any] | None
 
@@ -66,6 +67,8 @@ class GuardSettings:
     use_nli: bool = True
     strict_mode: bool = False
     """Reject everything while the model cannot be used."""
+    model_fallback: ModelFallback = "raise"
+    """What happens if the bundled model cannot be loaded: an error, or heuristic mode."""
     policy: EvidencePolicy | None = None
     threshold: float | None = None
     """Of `check`."""
@@ -221,6 +224,7 @@ _RULES: Final[dict[str, _Rule]] = {
     "profile": _choice(tuple(PROFILES))._replace(check=lambda value: get_profile(value).name),
     "use_nli": _flag(),
     "strict_mode": _flag(),
+    "model_fallback": _choice(get_args(ModelFallback)),
     "policy": _of_profile(_choice(get_args(EvidencePolicy))),
     "threshold": _of_profile(_number()),
     "repair_threshold": _of_profile(_number()),

@@ -17,7 +17,7 @@ __all__ = ["read_figure", "read_settings_file"]
 
 _MOST_BYTES: Final = 1_000_000
 _DEEPEST: Final = 32
-_PART: Final = r"""(?:(?<![\w-])[\w-]++|"(?:[^"\\\n]|\\.){0,400}+"|'[^'\n]{0,400}+')[ \t]*+\.[ \t]*+"""
+_PART: Final = r"""(?:(?<![\w-])[\w-]+|"(?:[^"\\\n]|\\.){0,400}"|'[^'\n]{0,400}')[ \t]*\.[ \t]*"""
 _LONG_KEY: Final = re.compile(rf"(?:{_PART}){{{_DEEPEST}}}", re.ASCII)
 
 

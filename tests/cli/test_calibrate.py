@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import sqlite3
@@ -280,7 +281,7 @@ def test_a_bad_call_gets_a_sentence(calibrate: Calibrate, shops: str, arguments:
 
 
 def test_an_answer_that_cannot_be_judged_is_named_by_its_line(calibrate: Calibrate, shops: str) -> None:
-    with sqlite3.connect(shops) as tables:
+    with contextlib.closing(sqlite3.connect(shops)) as tables, tables:
         tables.execute("DELETE FROM posting_data")  # what is searched; the facts themselves are there
     tables.close()
     file = calibrate.file("\n" + json.dumps(answers()[0]))

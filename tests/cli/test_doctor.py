@@ -66,7 +66,7 @@ def test_a_part_that_is_not_installed_is_no_fault(commands: Commands, monkeypatc
     ran = commands.run("doctor", "--json")
     assert ran.code == 0
     (pdf,) = (record for record in ran.records if record["what"] == "extra pdf")
-    assert (pdf["state"], pdf["advice"]) == ("note", "pip install 'director-ai[pdf]'")
+    assert (pdf["state"], pdf["advice"]) == ("note", "pip install '.[pdf]'")
 
 
 def test_every_extra_that_brings_something_is_examined() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -95,7 +96,7 @@ class Reviews:
         return " ".join(ran.err.replace("│", " ").split())
 
     def tamper(self, statement: str, *values: object) -> None:
-        with sqlite3.connect(self.db) as connection:
+        with contextlib.closing(sqlite3.connect(self.db)) as connection, connection:
             connection.execute(statement, values)
         connection.close()
 

@@ -132,7 +132,7 @@ def test_a_missing_extra_says_how_to_install_it(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert told.returncode == 2
-    assert "pip install 'director-ai[server]'" in told.stderr
+    assert "pip install '.[server]'" in told.stderr
     assert "Traceback" not in told.stderr
 
 

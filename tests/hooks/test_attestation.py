@@ -425,7 +425,7 @@ def test_without_its_library_it_says_what_to_install_and_others_do_not_need_it()
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MissingExtra")
-    assert "director-ai[hooks]" in done.stdout
+    assert "pip install '.[hooks]'" in done.stdout
 
 
 ROOT = Path(__file__).parent.parent.parent

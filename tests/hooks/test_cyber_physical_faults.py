@@ -183,7 +183,7 @@ def test_without_its_libraries_it_says_what_to_install(library: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MissingExtra")
-    assert "director-ai[hooks]" in done.stdout
+    assert "pip install '.[hooks]'" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_without_its_libraries_it_says_what_to_install() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "MissingExtra" in said
-    assert "director-ai[hooks]" in said
+    assert "pip install '.[hooks]'" in said
 
 
 def test_neither_the_protocol_nor_the_swarm_loads_a_graph_library() -> None:

@@ -360,7 +360,7 @@ class TestProcesses:
             except MissingExtra as error: say(error)
         """
         said = ended(start(script, "postgresql://h/x"))
-        assert "director-ai[postgres]" in said
+        assert "pip install '.[postgres]'" in said
         assert issubclass(MissingExtra, ImportError)
 
 

@@ -156,7 +156,7 @@ for ending in (os._exit, sys.exit):
         right = entailer.predict([("the cat", "sat")]) == expected  # from the cache
         right = right and len(entailer.predict([("the cat", str(n)) for n in range(50)])) == 50
         ending(0 if right else 7)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # or the next child prints it again
 busy.join()
 print(entailer.predict([("the cat", "sat")]) == expected)
 """

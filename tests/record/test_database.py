@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -277,7 +278,7 @@ def test_a_newer_database_is_refused_and_stays(place: str) -> None:
 
 
 def test_a_database_of_something_else_cannot_be_read_as_a_trail(tmp_path: Path, fresh_database: str) -> None:
-    with sqlite3.connect(tmp_path / "a.db") as other:
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as other, other:
         other.execute("CREATE TABLE t (x)")
     other.close()
     for place in (str(tmp_path / "a.db"), fresh_database):

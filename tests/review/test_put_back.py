@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import subprocess
@@ -32,7 +33,7 @@ def test_a_release_that_was_cut_off_is_missed_by_everybody(tmp_path: Path) -> No
     first, second = HumanReviewQueue(place), HumanReviewQueue(place)
     case = approved(first)
     first.release(case.case_id, reviewer_id="ann", release_id="one")
-    with sqlite3.connect(place) as forger:
+    with contextlib.closing(sqlite3.connect(place)) as forger, forger:
         forger.execute("DROP TRIGGER director_audit_stays")
         forger.execute("DELETE FROM director_audit WHERE kind = 'case.released'")
         forger.execute("UPDATE director_review_case SET state = 'approved', release_id = NULL, released_by = ''")

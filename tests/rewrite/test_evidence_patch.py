@@ -42,14 +42,12 @@ CASES = {
         "The return window is 30 days.",
         "The 30-day return window applies.",
     ),
-    "a hyphen does not spread": ("The course lasts 10 days.", "It is a 7-day course.", "The course lasts 7 days."),
     "a range": ("The order ships in 2 to 4 weeks.", "The order ships in 3-5 days.", "The order ships in 3-5 days."),
     "a range between": (
         "Between 10 and 20 people came.",
         "Between 30 and 40 people came.",
         "Between 30 and 40 people came.",
     ),
-    "another unit": ("It weighs 5 miles.", "It weighs 5 kg.", "It weighs 5 kg."),
     "a unit of another size": ("It is 1,200 metres high.", "It is 1.5 km high.", "It is 1.5 km high."),
     "the clause's word for the same unit": (
         "The wall is 12 kilometres long.",
@@ -68,9 +66,6 @@ CASES = {
         "There is 1 guard at the gate.",
         "There is 1 guard at the gate.",
     ),
-    "a rank in figures": ("The 3rd floor has a gym.", "The fifth floor has a gym.", "The 5th floor has a gym."),
-    "a rank in words": ("The third floor has a gym.", "The 5th floor has a gym.", "The fifth floor has a gym."),
-    "a version": ("It runs version 2.1.", "It runs version 3.4.", "It runs version 3.4."),
     "a bare number": (
         "The shop in Basel opens at ten.",
         "The shop in Basel opens at nine.",
@@ -80,7 +75,6 @@ CASES = {
     "a sign before the amount": ("The fee is $90.", "The fee is 30 USD.", "The fee is $30."),
     "a word after the amount": ("It costs 5 euros.", "It costs €7.50.", "It costs 7.50 euros."),
     "one euro becomes many": ("It costs 1 euro.", "It costs €7.", "It costs 7 euros."),
-    "many pounds become one": ("It costs 5 pounds.", "It costs £1.", "It costs 1 pound."),
     "a code before the amount": ("It costs CHF 5.", "It costs 7 CHF.", "It costs CHF 7."),
     "millions": ("It costs 1.5 million dollars.", "It costs $2.5 million.", "It costs 2.5 million dollars."),
     "another currency": ("The fee is $90.", "The fee is 30 EUR.", "The fee is 30 EUR."),
@@ -166,7 +160,6 @@ CASES = {
         "Pets may not be brought in.",
         "Pets may not be brought in.",
     ),
-    "other words for the same ban": ("Pets are allowed.", "Pets are not permitted.", "Pets are not allowed."),
     "never": ("The bank never charges fees.", "The bank charges fees.", "The bank charges fees."),
     "no before a noun": ("No refunds are given.", "Refunds are given.", "Refunds are given."),
     "the word any goes with its not": (
@@ -175,17 +168,6 @@ CASES = {
         "The motor is covered by a guarantee.",
     ),
     # quantifiers, comparatives, opposites
-    "a quantifier": ("All rooms have a sea view.", "Some rooms have a sea view.", "Some rooms have a sea view."),
-    "a quantifier with its noun and verb": (
-        "Every room has a sea view.",
-        "Some rooms have a sea view.",
-        "Some rooms have a sea view.",
-    ),
-    "every single one": (
-        "They open every single room in May.",
-        "They open most rooms in May.",
-        "They open most rooms in May.",
-    ),
     "a value that the evidence has elsewhere is left alone": (
         "A course has twelve sessions in six weeks.",
         "A course has eight sessions. Sessions take place within six weeks. A bill is due after two days.",
@@ -196,34 +178,6 @@ CASES = {
         "Parcels may weigh at most 20 kg and are kept for 7 days.",
         "Parcels may weigh 20 kg at most.",
     ),
-    "none of them": ("None of the rooms has a bath.", "All of the rooms have a bath.", "All of the rooms have a bath."),
-    "never and always": ("There is never a fee.", "There is always a fee.", "There is always a fee."),
-    "people": ("Everyone must register.", "Nobody must register.", "Nobody must register."),
-    "open and closed": (
-        "The pool is open in winter.",
-        "The pool is closed in winter.",
-        "The pool is closed in winter.",
-    ),
-    "before and after": ("Take it before meals.", "Take it after meals.", "Take it after meals."),
-    "more and less": (
-        "The vaccine is less effective than the pill.",
-        "The vaccine is more effective than the pill.",
-        "The vaccine is more effective than the pill.",
-    ),
-    "rose and fell": ("Sales rose by 5 % in 2020.", "Sales fell by 5% in 2020.", "Sales fell by 5 % in 2020."),
-    "allowed and prohibited": ("Smoking is allowed.", "Smoking is prohibited.", "Smoking is prohibited."),
-    "no becomes an article": (
-        "The card has no annual fee.",
-        "The card has an annual fee of 95 euros.",
-        "The card has an annual fee.",
-    ),
-    "no becomes the article of one among many": (
-        "There is no minimum deposit.",
-        "The minimum deposit is 500 euros.",
-        "There is a minimum deposit.",
-    ),
-    "no goes before what is not counted": ("We have no parking.", "The parking is free.", "We have parking."),
-    "no goes before many": ("There are no fees.", "The fees are 5 euros.", "There are fees."),
     "yes becomes no": (
         "Yes, the policy covers floods.",
         "The policy does not cover floods.",
@@ -241,10 +195,6 @@ CASES = {
         "The company was founded by Jane Doe.",
     ),
     "a place": ("He was born in Berlin.", "He was born in Vienna.", "He was born in Vienna."),
-    "roles": ("The tenant pays the landlord.", "The landlord pays the tenant.", "The landlord pays the tenant."),
-    "roles of persons": ("Alice teaches Bob.", "Bob teaches Alice.", "Bob teaches Alice."),
-    "a complement": ("The CEO is a robot.", "The CEO is Jane Doe.", "The CEO is Jane Doe."),
-    "a complement with an article": ("Our mascot is Jane Doe.", "Our mascot is a robot.", "Our mascot is a robot."),
     # around the value
     "an becomes a": ("An 8 kg bag is enough.", "A 10 kg bag is enough.", "A 10 kg bag is enough."),
     "a becomes an": ("A 10 kg bag is enough.", "An 8 kg bag is enough.", "An 8 kg bag is enough."),
@@ -259,7 +209,6 @@ CASES = {
         "Refunds take thirty days.",
         "REFUNDS TAKE THIRTY DAYS.",
     ),
-    "marks around the clause": ('He said: "The fee is $90."', "The fee is $30.", 'He said: "The fee is $30."'),
 }
 
 
@@ -277,21 +226,37 @@ def test_a_candidate_has_no_difference_left_that_the_clause_had(clause: str, evi
     assert left.isdisjoint((difference.kind, difference.claim.text) for difference in compare_slots(clause, evidence))
 
 
-def test_several_values_are_put_right_together_and_each_alone() -> None:
-    candidates = EvidencePatch()("Delivery costs £5 and takes 3 days.", ["Delivery costs £7 and takes 5 days."])
-    assert candidates == [
-        "Delivery costs £7 and takes 5 days.",
-        "Delivery costs £7 and takes 3 days.",
-        "Delivery costs £5 and takes 5 days.",
-    ]
+def test_of_a_sentence_with_several_values_the_one_of_the_same_part_counts() -> None:
+    fact = "The pool opens at 9 am and closes at 7 pm."
+    assert EvidencePatch()("The pool opens at 8 am.", [fact]) == ["The pool opens at 9 am."]
+    assert EvidencePatch()("The sauna opens at 8 am.", [fact]) == []
 
 
-def test_values_from_several_facts_are_put_right_together() -> None:
-    facts = ["Delivery to Bern costs £7.", "Delivery to Bern takes 5 days.", "The museum is closed."]
-    assert (
-        EvidencePatch()("Delivery to Bern costs £5 and takes 3 days.", facts)[0]
-        == "Delivery to Bern costs £7 and takes 5 days."
-    )
+OTHER_MATTERS = {
+    "another subject": ("The Orchid Suite costs 210 CHF per night.", "The Lotus Suite costs 180 CHF per night."),
+    "another attribute": ("The tour lasts 3 hours.", "The tour starts 2 hours after sunrise."),
+    "another person's role": ("The treasurer of the club is Amy Kerr.", "The chairman of the club is Luis Prado."),
+    "another group": ("Pensioners pay 7 EUR for the tour.", "Adults pay 12 EUR for the tour."),
+    "another day": ("The library opens at 11 am on Sundays.", "The library opens at 9 am on weekdays."),
+    "another time": ("The annual fee was 30 EUR in 2019.", "The annual fee is 45 EUR."),
+    "a time to come": ("The annual fee will be 50 EUR.", "The annual fee is 45 EUR."),
+    "a condition left out": ("A ticket costs 9 EUR.", "A ticket costs 6 EUR for students."),
+    "a day left out": ("The library opens at 8 am.", "The library opens at 9 am on weekdays."),
+    "a quantity of another kind": ("The room has 30 seats.", "The room has 45 square metres."),
+    "a surcharge is not the price": ("The 3D ticket costs 14 EUR.", "A surcharge of 3 EUR applies to the 3D ticket."),
+    "the other row of a list": ("Plan Plus costs 8 EUR.", "Plan Basic costs 5 EUR, Plan Max costs 12 EUR."),
+    "a numbered thing": ("Gate 4 closes at 6 pm.", "Gate 2 closes at 7 pm."),
+    "two things that differ": ("Delivery costs £5 and takes 3 days.", "Delivery costs £7 and takes 5 days."),
+    "a quantifier": ("All rooms have a sea view.", "Some rooms have a sea view."),
+    "an opposite": ("The pool is open in winter.", "The pool is closed in winter."),
+    "roles": ("The tenant pays the landlord.", "The landlord pays the tenant."),
+    "a complement that is no name": ("The manager is a robot.", "The manager is Jane Doe."),
+}
+
+
+@pytest.mark.parametrize(("clause", "fact"), OTHER_MATTERS.values(), ids=OTHER_MATTERS)
+def test_a_fact_about_something_else_offers_nothing(clause: str, fact: str) -> None:
+    assert EvidencePatch()(clause, [fact]) == []
 
 
 def test_the_fact_that_shares_most_is_asked_first() -> None:
@@ -300,8 +265,9 @@ def test_the_fact_that_shares_most_is_asked_first() -> None:
 
 
 def test_no_more_candidates_than_asked_for() -> None:
-    clause, fact = "Delivery costs £5 and takes 3 days.", "Delivery costs £7 and takes 5 days."
-    assert len(EvidencePatch(most=1)(clause, [fact])) == 1
+    facts = ["The fee is £7.", "The fee is £8."]
+    assert EvidencePatch()("The fee is £5.", facts) == ["The fee is £7.", "The fee is £8."]
+    assert len(EvidencePatch(most=1)("The fee is £5.", facts)) == 1
 
 
 @pytest.mark.parametrize("most", [0, 13, 1.5, "4"], ids=str)
@@ -350,21 +316,6 @@ def test_nothing_is_offered_for(clause: str, evidence: list[str]) -> None:
 )
 def test_a_clause_is_not_turned_around_where_it_may_be_true(clause: str, evidence: str) -> None:
     assert EvidencePatch()(clause, [evidence]) == []
-
-
-def test_a_person_with_a_title_is_no_place() -> None:
-    facts = ["During these 12 months Ms Marchetti may not work for a competitor.", "Her place of work is Heidelberg."]
-    assert EvidencePatch()("She carries out her work in Mannheim.", facts) == [
-        "She carries out her work in Heidelberg."
-    ]
-
-
-def test_a_word_whose_contrary_the_evidence_states_beside_it_stays() -> None:
-    facts = ["The sheep Dolly was born on 5 July 1996.", "Dolly died on 14 February 2003."]
-    assert (
-        EvidencePatch()("The sheep, born in July 1996, died on 14 February 2005.", facts)[0]
-        == "The sheep, born in July 1996, died on 14 February 2003."
-    )
 
 
 def test_a_name_that_the_evidence_does_not_set_against_the_clause_is_not_guessed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def test_a_key_has_a_visible_part_and_a_secret_one(keys: KeyStore) -> None:
 
 def test_the_database_and_the_trail_hold_no_key(keys: KeyStore, trail: AuditTrail, tmp_path: Path) -> None:
     secret = keys.create("acme", ["proxy"], label="the shop").secret
-    with sqlite3.connect(tmp_path / "director.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "director.db")) as connection, connection:
         dumped = "\n".join(connection.iterdump())
     connection.close()
     assert secret[:12] in dumped

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import httpx2
 import pytest
 from servers import CHAT, StallingUpstream, served, server_of
 
+from director_ai.guard import ProductionGuard
 from director_ai.serve.backlog import LEAST, WINDOW_SECONDS, Backlog
-from director_ai.serve.buffers import MANY, Feed
+from director_ai.serve.buffers import AT_ONCE, MANY, Feed
+from director_ai.serve.guarding import Guarding
+from director_ai.serve.wire.items import Say
 
 
 class Clock:
@@ -62,6 +66,65 @@ def test_much_text_that_waited_is_taken_at_once_and_all_tells_how_long_it_waited
     assert "".join(came) == "".join(f"{number} " for number in range(tokens))
     assert len(came) == len(waits) == taken
     assert all(wait >= 0.0 for wait in waits)
+
+
+def test_a_long_text_is_taken_in_pieces_and_others_get_a_turn_between_them() -> None:
+    text = "".join(f"{number}, " for number in range(2_000))
+    waits: list[float] = []
+    turns: list[int] = []
+
+    async def run() -> list[str]:
+        feed = Feed(waits.append)
+        putting = asyncio.ensure_future(feed.put(text))
+        pieces: list[str] = []
+
+        async def other() -> None:
+            while not feed_ended:
+                turns.append(len(pieces))
+                await asyncio.sleep(0)
+
+        feed_ended: list[bool] = []
+        watching = asyncio.ensure_future(other())
+        await asyncio.sleep(0)
+        async for piece in feed:
+            pieces.append(piece)
+            if sum(map(len, pieces)) == len(text):
+                feed.end()
+        feed_ended.append(True)
+        await asyncio.gather(putting, watching)
+        return pieces
+
+    pieces = asyncio.run(run())
+
+    assert "".join(pieces) == text
+    assert {len(piece) for piece in pieces[:-1]} == {AT_ONCE}
+    assert set(turns) >= set(range(1, len(pieces)))
+    assert len(waits) == 1
+
+
+@pytest.mark.parametrize("mode", ["repair", "halt"])
+def test_a_long_answer_is_judged_off_the_event_loop_with_the_same_result(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    guard = ProductionGuard.from_profile(
+        "finance", use_nli=False, search="words", metrics=False, on_action=lambda _: threads.add(threading.get_ident())
+    )
+    guard.load_facts({"locker": "A locker costs 3 EUR per day."})
+    guarding = Guarding(guard=guard, prompt="", tenant_id="", request_id="r", mode=mode)
+    text = "A locker costs 3 EUR per day. " * 100 + "A locker costs 8 EUR per day. It opens at nine."
+    say = Say(channel=(0, "text"), text=text)  # type: ignore[arg-type]  # any channel will do
+
+    judged = asyncio.run(guarding.whole(say))
+    away, here = set(threads), threading.get_ident()
+    threads.clear()
+    monkeypatch.setattr("director_ai.serve.guarding.LONG", 10 * len(text))
+    in_place = asyncio.run(guarding.whole(say))
+
+    assert here not in away
+    assert threads == {here}
+    assert judged.text == in_place.text != text
+    assert judged.result.actions == in_place.result.actions
 
 
 def test_a_server_whose_guards_are_behind_refuses_whoever_comes() -> None:

@@ -45,8 +45,8 @@ def test_runs_of_one_name_are_told_apart_and_a_log_given_twice_counts_once(tmp_p
     assert {name: len(rows) for name, rows in runs_of(paths).items()} == {"1/teacher": 8, "2/teacher": 4}
 
 
+@pytest.mark.training
 def test_the_step_draws_every_run_by_name(step: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots need it")
     for name in ("teacher-1", "student"):
         (tmp_path / name).mkdir()
         rows = [{**row, "dev": {"AUC": 0.5 + row["step"] / 2000}} for row in LOG]

@@ -1,12 +1,11 @@
 """Every step of `training/` on a slice, on the CPU: prepare, train, distil, quantise, score, calibrate, evaluate.
 
 The base is a network of two narrow layers with random weights and a vocabulary of its own. torch is no dependency of the
-package or of its tests; without it, and what training needs besides, these tests are skipped.
+package or of its tests, so `make test` leaves these out: `pytest -m training` runs them where torch is installed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import warnings
 from pathlib import Path
@@ -16,10 +15,8 @@ import numpy as np
 import pytest
 from made_up import PAINTERS, PLACES, THINGS, read_made, rows, write_dev_files, write_training_files
 
-NEEDED = ("torch", "transformers", "onnx", "safetensors")
-MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = [
-    pytest.mark.skipif(bool(MISSING), reason=f"training needs {', '.join(MISSING)}"),
+    pytest.mark.training,
     pytest.mark.filterwarnings("ignore"),  # torch, transformers and the exporter warn of their own changes
     pytest.mark.timeout(600),
 ]
@@ -168,6 +165,5 @@ def test_the_same_seed_gives_the_same_weights(step: Any, prepared: Path) -> None
 
 
 def test_the_baselines_see_what_the_hypotheses_give_away(step: Any, prepared: Path) -> None:
-    pytest.importorskip("sklearn", reason="the baseline needs it")
     said = step("baselines", "--pairs", prepared, "--data", write_dev_files(prepared / "dev"))
     assert [line.split()[0] for line in said.splitlines()] == ["fm2", "frank", "mean"]

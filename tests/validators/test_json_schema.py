@@ -157,7 +157,7 @@ def test_options_that_cannot_be_right_are_refused(options: dict[str, Any]) -> No
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    with pytest.raises(MissingExtra, match=r"director-ai\[jsonschema\]"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[jsonschema\]"):
         JsonSchema(True)
 
 

@@ -174,7 +174,7 @@ BACKTRACKING = [
 @pytest.mark.usefixtures("no_re2")
 @pytest.mark.parametrize("pattern", BACKTRACKING)
 def test_a_pattern_that_can_backtrack_asks_for_re2(pattern: str) -> None:
-    with pytest.raises(MissingExtra, match=r"director-ai\[re2\]"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[re2\]"):
         Pattern(pattern)
 
 

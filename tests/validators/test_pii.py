@@ -156,7 +156,7 @@ def test_the_library_is_an_extra() -> None:
     try:
         import phonenumbers  # noqa: F401
     except ImportError:
-        with pytest.raises(MissingExtra, match=r"director-ai\[pii\]"):
+        with pytest.raises(MissingExtra, match=r"pip install '\.\[pii\]"):
             PII(phonenumbers=True)
 
 

@@ -85,6 +85,7 @@ def _record(verdict: ClauseVerdict) -> dict[str, Any]:
         "start": verdict.start,
         "verdict": verdict.verdict,
         "reason": verdict.reason,
+        "mode": verdict.mode,
         "support": verdict.support,
         "evidence_ids": _evidence_ids(verdict),
         "differences": [

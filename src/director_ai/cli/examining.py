@@ -84,7 +84,7 @@ def _package() -> Finding:
     at = str(Path(__file__).parent.parent)
     missing = [name for name in NEEDED if not _is_here(name)]
     if missing:
-        advice = "pip install --force-reinstall director-ai"
+        advice = "pip install --force-reinstall . (in a checkout)"
         return Finding("director-ai", "broken", f"{__version__}, without {', '.join(missing)}", advice)
     return Finding("director-ai", "ok", f"{__version__} at {at}")
 
@@ -177,7 +177,7 @@ def _extras() -> Iterator[Finding]:
         if not missing:
             yield Finding(f"extra {extra}", "ok", f"{purpose} ({_version(modules[0])})")
         else:
-            advice = f"pip install 'director-ai[{extra}]'"
+            advice = f"pip install '.[{extra}]'"
             yield Finding(f"extra {extra}", "note", f"{purpose}: not installed", advice)
 
 

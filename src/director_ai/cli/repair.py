@@ -116,6 +116,7 @@ def _told(piece: RepairPiece) -> dict[str, Any]:
                 "action": each.action,
                 "verdict": each.verdict,
                 "reason": each.reason,
+                "mode": each.mode,
                 "support": each.support,
                 "start": each.start,
                 "end": each.end,

@@ -63,17 +63,17 @@ _OPENERS = "\"'“‘«(\\[{*_~¿¡「『（【《〈"  # this and CLOSERS are f
 # What may stand between a stop and the next word. French puts a space before the mark that closes a quotation; where a
 # letter follows that mark, it is German and opens one.
 AFTER_STOP = re.compile(
-    rf"""(?P<run>[.!?…‼⁇⁈⁉]++(?:[ ]\.(?!\w))*+)
-         (?P<close>(?:[{CLOSERS}]|\[\d{{1,3}}\]|[ \u00a0\u202f]»(?!\w)|</\w{{1,10}}>|<[bBhH][rR]\s?/?>)*+)
-         (?P<gap>\s*+)
-         (?P<open>[{_OPENERS}]*+)
-         (?P<word>[^\W_][\w'’-]*+)?""",
+    rf"""(?P<run>[.!?…‼⁇⁈⁉]+(?:[ ]\.(?!\w))*)
+         (?P<close>(?:[{CLOSERS}]|\[\d{{1,3}}\]|[ \u00a0\u202f]»(?!\w)|</\w{{1,10}}>|<[bBhH][rR]\s?/?>)*)
+         (?P<gap>\s*)
+         (?P<open>[{_OPENERS}]*)
+         (?P<word>[^\W_][\w'’-]*)?""",
     re.VERBOSE,
 )
 _BLOCK_TAG = re.compile(r"(?i:<[bh]r\b|</(?:p|div|li|ul|ol|dd|dt|t[dhr]|h[1-6]|blockquote|section|article)>)")
 _MAYBE_TAG = re.compile(r"</?\w{0,10}\s?/?")
 _LONGEST_STRING = 1000  # how far back a string of JSON is looked for: reading it at every stop must stay cheap
-_JSON_STRING = re.compile(r'":\s{0,4}"[^"\\]*+(?:\\.[^"\\]*+)*+')
+_JSON_STRING = re.compile(r'":\s{0,4}"[^"\\]*(?:\\.[^"\\]*)*')
 
 
 def ends_block(tags: str) -> bool:
@@ -110,18 +110,18 @@ def splits_grapheme(text: str, at: int) -> bool:
 
 
 # Lines and lists.
-_OPENS_LIST = re.compile(rf"\s*+[{BULLETS}]?\s*+\(?([0-9]{{1,3}}|[a-z])(\.\)|[.)])\s")
+_OPENS_LIST = re.compile(rf"\s*(?:[{BULLETS}]\s*)?\(?([0-9]{{1,3}}|[a-z])(\.\)|[.)])\s")
 _NUMBER = re.compile(r"(?<=\s)\(?([0-9]{1,3}|[a-z])\Z")
 _NEXT = {"": "1", **{str(n): str(n + 1) for n in range(1, 999)}, **dict(pairwise("abcdefghijklmnopqrstuvwxyz"))}
 _SECOND = {"1": re.compile(r"\s2\.\s"), "a": re.compile(r"\sb\.\s")}
 _AFTER_NUMBER = re.compile(r"(\.\)|[.)])\s")
-_ENUMERATOR = re.compile(rf"[\s>{BULLETS}*+-]*+\(?(?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,5}})\.?")
+_ENUMERATOR = re.compile(rf"[\s>{BULLETS}*+-]*\(?(?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,5}})\.?")
 _MARKER = rf"(?:[-*+–]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})(?:\.\)|[.)]))(?=\s|\Z)|[{BULLETS}]"
 _CELL = re.compile(r"\|\s?\(?(?:\d{1,3}|[A-Za-z])\Z")
-_ITEM = re.compile(rf"[\s>]*+(?:{_MARKER})")
+_ITEM = re.compile(rf"[\s>]*(?:{_MARKER})")
 _LINE_OPENER = re.compile(rf"{_MARKER}|[#|>]|```|~~~|\$\$|\\\[|---|\*\*\*|===|!\[")
 _ENDS_IN_STOP = re.compile(rf"[.!?…][{CLOSERS}]*\Z")
-_GAPS = re.compile(r"\s{2,}+|[\f\u2029]")
+_GAPS = re.compile(r"\s{2,}|[\f\u2029]")
 _NEWLINE = re.compile(f"\r\n|[{LINE_ENDS}]")
 _GOES_ON = re.compile(r"(?:,|\b(?:the|an?|of|and|or|to|in|for|with|by|from|is|are|was|were))\Z")
 
@@ -228,7 +228,7 @@ _AFTER_TIME = _CALENDAR | words(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
     "september october november december eastern central mountain pacific atlantic greenwich zulu"
 )
-_SCHEDULE = re.compile(r"(?:[\W\d_]|[ap]\.?m\b|to\b|noon\b)*+")
+_SCHEDULE = re.compile(r"(?:[\W\d_]|[ap]\.?m\b|to\b|noon\b)*")
 _DOTTED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _LIKE_NUMBER = re.compile(r"\d.*|[IVXLC]{2,}|[B-HJ-Z]")  # "A" and "I" are words first
 
@@ -324,7 +324,7 @@ def small_start(word: str, before: str = "") -> bool:
 
 
 _WORD = re.compile(r"[\w'’%$€£-]+")
-_NEXT_SMALL = re.compile(r"\s([a-z]*+)")
+_NEXT_SMALL = re.compile(r"\s([a-z]*)")
 _CONTRACTION = re.compile(r"(?:i|he|she|it|we|they|you|that|there|this)'(?:s|re|ll|d|ve|m)")
 
 Follows = Literal["pronoun", "noun", "nothing"]

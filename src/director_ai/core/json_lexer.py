@@ -96,20 +96,20 @@ _AFTER_VALUE: Final = _AFTER_SCALAR | frozenset("{[")
 """At the top level another value may follow at once; behind a word a string, too, but `12"` are inches."""
 _CLOSER: Final = {"[": "]", "{": "}"}
 _LITERALS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-_SPACE = re.compile(f"[{''.join(sorted(_BLANK))}]*+")
+_SPACE = re.compile(f"[{''.join(sorted(_BLANK))}]*")
 _DIGITS = re.compile(r"[0-9]{3,}")
-_SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
-_OPEN_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]*+)?)?")
+_SCALAR = re.compile(r"[-+.0-9A-Za-z]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_OPEN_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?)?")
 
-_OPENING = re.compile(r"(`{3,}+|~{3,}+)[ \t]*+(?i:json)?[ \t]*+\r?\n")
-_CLOSING = re.compile(r"(`{3,}+|~{3,}+)[ \t]*+\r?\n?")
-_OPEN_FENCE = re.compile(r"(?:`++|~++)(?:[ \t]*+(?i:j(?:s(?:o(?:n[ \t]*+)?)?)?)?\r?)?")
+_OPENING = re.compile(r"(`{3,}|~{3,})(?:[ \t]*(?i:json))?[ \t]*\r?\n")
+_CLOSING = re.compile(r"(`{3,}|~{3,})[ \t]*\r?\n?")
+_OPEN_FENCE = re.compile(r"(?:`+|~+)(?:[ \t]*(?i:j(?:s(?:o(?:n[ \t]*)?)?)?)?\r?)?")
 
 _SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = "[0-9a-fA-F]"
 _HIGH = f"[dD][89abAB]{_HEX}{{2}}"
-_PLAIN = re.compile(r'[^"\\]++')
+_PLAIN = re.compile(r'[^"\\]+')
 _PAIR = re.compile(rf"\\u({_HIGH})\\u([dD][c-fC-F]{_HEX}{{2}})")
 _CODE = re.compile(rf"\\u({_HEX}{{4}})")
 _OPEN_ESCAPE = re.compile(

@@ -95,18 +95,18 @@ _CANDIDATE: dict[_Mode, re.Pattern[str]] = {
     "code": re.compile("[`~]"),
 }
 _NEWLINE = re.compile(f"\r\n|[{LINE_ENDS}]")
-_GAP = re.compile(r"\s*+")
-_BLANKS = re.compile(f"[^\\S{LINE_ENDS}]*+")
+_GAP = re.compile(r"\s*")
+_BLANKS = re.compile(f"[^\\S{LINE_ENDS}]*")
 _MATH_MARK = re.compile(r"\$+|\\[\\\[]?")
 _NOT_IN_FORMULA = ").,;:!?/–—|]*_"  # after "$$" in a line these say that it is a price
 _PAUSES = ".,;:)]}%&/"  # after a full stop and white space these go on with the sentence
-_AFTER_FULL_STOP = re.compile(rf"[{_FULL_STOPS}!?….]++[{CLOSERS}]*+\s*+")
+_AFTER_FULL_STOP = re.compile(rf"[{_FULL_STOPS}!?….]+[{CLOSERS}]*\s*")
 _INITIALS = frozenset("abcdefghjklmnopqrstuvwxyz")  # where names are in lower case, too; "i" is a word
 _CONJUNCTION = re.compile(r"(?:and|but|so|or|yet)\s")
 _ENTITY = re.compile(r"&#?\w+\Z")
 _RUN = re.compile(r"`+|~+|#+")
 _TICKS = re.compile(r"`+")
-_REST_OF_LINE = re.compile(f"[^{LINE_ENDS}]*+")
+_REST_OF_LINE = re.compile(f"[^{LINE_ENDS}]*")
 _FIRST_OF_LINE = re.compile(r"\S{1,12}")
 _BEFORE_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 _LETTER = re.compile(r"[^\W\d_]")

@@ -129,6 +129,7 @@ class StreamingRepairer:
             if function is not None
         }
         self._judge: Judge = score_judge(self.threshold)
+        self._judge_rewrite: Judge | None = None
         self._deadline = check_seconds("deadline", deadline)
         self._cap = RedactionCap(
             count=None if most_redacted is None else check_count("most_redacted", most_redacted, 0),
@@ -152,12 +153,18 @@ class StreamingRepairer:
 
     @classmethod
     def by_judge(
-        cls, judge: Judge, functions: Mapping[str, Callable[..., Any]], *, threshold: float, **options: Any
+        cls,
+        judge: Judge,
+        functions: Mapping[str, Callable[..., Any]],
+        *,
+        threshold: float,
+        judge_rewrite: Judge | None = None,
+        **options: Any,
     ) -> StreamingRepairer:
         """Return a repairer that asks a judge's own questions instead of one for a score; evidence comes with them."""
         rewrite = options.pop("rewrite_fn", None)
         made = cls(_never, threshold=threshold, rewrite_fn=rewrite, **options)
-        made._judge = judge
+        made._judge, made._judge_rewrite = judge, judge_rewrite
         made._functions = {kind: Injected(function, single=True) for kind, function in functions.items()} | {
             kind: injected for kind, injected in made._functions.items() if kind == "rewrite"
         }
@@ -231,7 +238,12 @@ class StreamingRepairer:
     def _following(self, record: RepairRecord, shape: Shape, **performers: Any) -> Following:
         if shape not in get_args(Shape):
             raise UnknownOption("shape", shape, get_args(Shape))
-        tools = Tools(judge=self._judge, retrieves="retrieve" in self._functions, rewrites="rewrite" in self._functions)
+        tools = Tools(
+            judge=self._judge,
+            judge_rewrite=self._judge_rewrite,
+            retrieves="retrieve" in self._functions,
+            rewrites="rewrite" in self._functions,
+        )
         slow = [kind for kind in SLOW & self._functions.keys() if not self._functions[kind].is_quick]
         return Following(
             follow=lambda context, shown: RepairFollower(_SOURCES[shape](), tools, record, context, shown),

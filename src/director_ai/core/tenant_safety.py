@@ -17,8 +17,8 @@ REASON_PATTERN: Final = r"[a-z][a-z0-9_]{0,63}(?:\.[a-z0-9_]{1,64}){0,4}(?: [a-z
 
 _REASON = re.compile(REASON_PATTERN)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-# Possessive: an explanation comes from outside, and must not cost more than one look per character.
-_OTHER = re.compile(r"(?:[0-9]{1,7}+(?:\.[0-9]{1,6}+)?+(?![0-9])|[ .,:;()%/-])*+")
+# An explanation comes from outside and must not cost more than one look per character: every text has one reading only.
+_OTHER = re.compile(r"(?:[0-9]{1,7}(?![0-9])(?:\.[0-9]{1,6}(?![0-9])|(?!\.[0-9]))|[ .,:;()%/-])*")
 _FIGURE_GROUPS = re.compile(r"[0-9][ .-]+[0-9]+[ .-]+[0-9]|[0-9]{5}[ -]+[0-9]{3}")  # card, phone and identity numbers
 
 _EXPLANATIONS: Final = {

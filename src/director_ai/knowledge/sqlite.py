@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ DELETE FROM temp.staged;
 FIELDS = "fact.id, fact.key, text, source, start, stop, version, added_at, added_by, born, died"
 PURGE_STEP = 2_000
 WAIT_SECONDS = 30.0
+_inherited: list[list[sqlite3.Connection]] = []
+"""Connections of the parent of a forked process. SQLite forbids a child even to close them, so they are kept."""
 
 
 class SqliteTables:
@@ -72,6 +75,7 @@ class SqliteTables:
         self._process = os.getpid()
         self._closed = False
         self._vectors = VectorSearch()
+        self._close_idle = weakref.finalize(self, _close_all, self._idle, self._process)
         if not self._in_memory and not Path(path).parent.is_dir():
             raise ConfigError("the folder of the knowledge base does not exist; create it first")
         with self._connection() as connection:
@@ -80,9 +84,7 @@ class SqliteTables:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+            self._close_idle()
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -111,7 +113,10 @@ class SqliteTables:
             if self._process != os.getpid():  # a connection must not be carried over a fork
                 if self._in_memory:
                     raise KnowledgeError("a knowledge base in memory cannot be used by a forked process; use a file")
+                self._close_idle.detach()
+                _inherited.append(self._idle)
                 self._idle, self._process = [], os.getpid()
+                self._close_idle = weakref.finalize(self, _close_all, self._idle, self._process)
             if self._in_memory:
                 if not self._idle:
                     self._idle.append(_connect(self._path))
@@ -333,6 +338,15 @@ class _Load:
         if not self._revision:
             self._revision = _next_revision(self._connection)
         return self._revision
+
+
+def _close_all(idle: list[sqlite3.Connection], process: int) -> None:
+    """Close what nobody uses; run when tables are closed, and when they are dropped without that."""
+    if process != os.getpid():
+        _inherited.append(idle)
+        return
+    while idle:
+        idle.pop().close()
 
 
 def _connect(path: str) -> sqlite3.Connection:

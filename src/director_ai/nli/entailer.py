@@ -62,6 +62,11 @@ class Entailer:
         return self._engine.manifest.max_tokens
 
     @property
+    def knows_claims(self) -> bool:
+        """Whether it also tells a claim from small talk."""
+        return self._engine.manifest.knows_claims
+
+    @property
     def counts(self) -> Counts:
         """What was asked so far, and what it cost."""
         return self._inference.counts

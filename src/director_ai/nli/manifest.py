@@ -53,6 +53,8 @@ class Manifest:
     files: Mapping[str, str]
     """The SHA-256 of each file."""
     calibration: Calibration
+    knows_claims: bool
+    """An entailer that also tells a claim from small talk, asked with `judging.CLAIM_QUESTION` as the premise."""
     digest: str
     """Of the manifest, and through `files` of everything: two models with one digest give the same scores."""
 
@@ -80,6 +82,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
         focus_tokens=found.focus_tokens(),
         files=found.files(),
         calibration=found.calibration() if is_entailer else Calibration(),
+        knows_claims=is_entailer and found.flag("knows_claims"),
         digest=hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest(),
     )
 
@@ -121,6 +124,12 @@ class _Fields:
             raise self.wrong(field, "a text", type(value).__name__)
         if not value.isprintable():  # names stand in messages
             raise self.wrong(field, "printable", ascii(value[:40]))
+        return value
+
+    def flag(self, field: str) -> bool:
+        value = self._said.get(field, False)
+        if not isinstance(value, bool):
+            raise self.wrong(field, "true or false", type(value).__name__)
         return value
 
     def labels(self) -> tuple[str, ...]:

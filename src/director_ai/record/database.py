@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -20,7 +21,7 @@ from director_ai.record.migrating import check_revision, migrate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, Pool
 
 __all__ = ["Database"]
 
@@ -32,6 +33,8 @@ MOST_TOGETHER: Final = 128
 MOST_CONNECTIONS: Final = 16
 POSTGRESQL: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
 IN_MEMORY: Final = ":memory:"
+_inherited: list[Pool] = []
+"""Connections of the parent of a forked process. SQLite forbids a child even to close them, so they are kept."""
 
 
 class Database:
@@ -50,6 +53,7 @@ class Database:
         self._waiting: deque[_Job[Any]] = deque()
         with explained():
             self._engine = _postgresql(self.place) if self.is_postgresql else _sqlite(self.place, read_only=read_only)
+            self._dispose = weakref.finalize(self, _close_all, self._engine, self._process)
             try:
                 if read_only:
                     self.read(check_revision)
@@ -104,7 +108,7 @@ class Database:
         with self._turn:
             if not self.closed:
                 self.closed = True
-                self._engine.dispose(close=self._process == os.getpid())
+                self._dispose()
 
     @property
     def address(self) -> str:
@@ -152,8 +156,18 @@ class Database:
         if self._process != os.getpid():  # a connection must not be carried over a fork
             if self.in_memory:
                 raise RecordError("records in memory cannot be used by a forked process; use a file")
-            self._engine.dispose(close=False)
+            self._dispose()
             self._turn, self._waiting, self._process = threading.RLock(), deque(), os.getpid()
+            self._dispose = weakref.finalize(self, _close_all, self._engine, self._process)
+
+
+def _close_all(engine: Engine, process: int) -> None:
+    """Close the connections; run when a database is closed, and when it is dropped without that."""
+    if process != os.getpid():
+        _inherited.append(engine.pool)
+        engine.dispose(close=False)
+    else:
+        engine.dispose()
 
 
 class _Job(Generic[T]):

@@ -40,6 +40,12 @@ class RepairMetrics:
         self._actions = Counter(
             "streaming_repair_actions", "What became of the clauses.", ["action"], registry=registry
         )
+        self._modes = Counter(
+            "streaming_repair_judged",
+            "Clauses by what judged them: the model or words alone.",
+            ["mode"],
+            registry=registry,
+        )
         self._held = Histogram(
             "streaming_repair_hold_back_seconds",
             "From when a clause was known to be complete until it was released.",
@@ -54,11 +60,14 @@ class RepairMetrics:
         )
         for action in ("keep", "rewrite", "redact"):
             self._actions.labels(action)
+        for mode in ("model", "heuristic"):
+            self._modes.labels(mode)
 
     def count(self, action: ClauseAction) -> None:
         """Take one clause."""
         self._clauses.inc()
         self._actions.labels(action.action).inc()
+        self._modes.labels(action.mode).inc()
         self._scoring.observe(action.scoring_seconds)
         if action.held_seconds is not None:
             self._held.observe(action.held_seconds)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots import Slot
     from director_ai.rewrite.patches import Group
 
-__all__ = ["fit_count", "fit_phrase", "fit_value"]
+__all__ = ["fit_count", "fit_value"]
 
 _ARTICLE: Final = re.compile(r"(?:^|(?<=[\s(\"“]))(an?)(\s+)$", re.IGNORECASE)
 _DETERMINED: Final = re.compile(r"(?:an?|the|his|her|its|their|our|your|no|every|each)\s", re.IGNORECASE)
@@ -29,17 +29,6 @@ _REACH: Final = 24
 def fit_value(clause: str, slot: Slot, new: str, evidence: Slot | None = None) -> Group:
     """Return the patches that put a new text in the place of a slot and make the words around it agree."""
     return _fit(clause, slot.start, slot.end, new, evidence)
-
-
-def fit_phrase(clause: str, start: int, end: int, new: str) -> Group:
-    """Return the patches that put a phrase of the evidence in the place of the clause's."""
-    old = clause[start:end]
-    is_sentence_start = not clause[:start].strip(" \t\"'“‘(*_")
-    if not is_sentence_start and re.match(r"(?:The|An?|This|Its|Our|Your|In|On|At|For)\b", new):
-        new = new[:1].lower() + new[1:]
-    if old.casefold() == new.casefold():
-        return ()
-    return _fit(clause, start, end, new, None)
 
 
 def _fit(clause: str, start: int, end: int, new: str, evidence: Slot | None) -> Group:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["article_for", "as_state", "is_alike", "is_uncounted", "like_form", "plural", "singular", "with_capital_of"]
+__all__ = ["article_for", "is_uncounted", "plural", "singular", "with_capital_of"]
 
 _IRREGULAR: Final = {
     "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet", "tooth": "teeth",
@@ -93,33 +93,5 @@ strengthen strengthens strengthened strengthened strengthening | weaken weakens 
 _FORMS: Final = [tuple(row.split()) for line in _VERBS.strip().splitlines() for row in line.split(" | ")]
 
 
-def like_form(word: str, model: str) -> str:
-    """Return a word in the form of the model: "closes" beside "opened" is "closed"."""
-    lower, model_lower = word.lower(), model.lower()
-    mine = next((forms for forms in _FORMS if lower in forms), None)
-    theirs = next((forms for forms in _FORMS if model_lower in forms), None)
-    if mine is None or theirs is None:
-        return word
-    place = theirs.index(model_lower)
-    return word if mine[place] == lower else mine[place]
-
-
-def is_alike(one: str, two: str) -> bool:
-    """Whether two words can stand in one place: two verbs that we can bend, or two words with the same ending."""
-    verbs = {form for forms in _FORMS for form in forms}
-    if one.lower() in verbs or two.lower() in verbs:
-        return one.lower() in verbs and two.lower() in verbs
-    return _ending(one) == _ending(two)
-
-
 def _ending(word: str) -> str:
     return next((ending for ending in ("ing", "ed", "est", "er", "pay") if word.lower().endswith(ending)), "")
-
-
-def as_state(word: str) -> str:
-    """Return the word that goes with "is": "closed" for any form of "close", "open" for any form of "open"."""
-    lower = word.lower()
-    forms = next((forms for forms in _FORMS if lower in forms), None)
-    if forms is None:
-        return word
-    return "open" if forms[0] == "open" else forms[3]

@@ -12,22 +12,18 @@ from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
 from director_ai.rewrite.amounts import write_amount
 from director_ai.rewrite.dates import write_date, write_time
 from director_ai.rewrite.fitting import fit_count, fit_value
-from director_ai.rewrite.inflection import as_state, like_form, with_capital_of
 from director_ai.rewrite.negation import affirm, answer_anew, deny
-from director_ai.rewrite.quantifiers import fit_quantifier
-from director_ai.rewrite.role_swap import swap_roles
 
 if TYPE_CHECKING:
     from director_ai.core.scoring.slots import Slot, SlotDifference
     from director_ai.rewrite.patches import Group
 
-__all__ = ["patch_difference", "put_value", "write_opposite"]
+__all__ = ["patch_difference", "put_value"]
 
 _PAST = re.compile(r"\b(?:half|quarter|five|ten|twenty|twenty-five)\s+(?:past|to)\s+$", re.IGNORECASE)
 _TITLE = re.compile(r"(?:Mrs?|Ms|Miss|Dr|Prof|Professor|Sir|Lady|Lord|Dame)\b")
 _PLACE_BEFORE = re.compile(r"\b(?:in|into|near|outside)\s+(?:the\s+)?$", re.IGNORECASE)
 _WHOM = re.compile(r"\s+(?P<link>for|in|on|at|to|with|by)\s+(?P<words>[^\W\d_][\w-]*(?:\s+[^\W\d_][\w-]*){0,2})")
-_STATES = frozenset({"open", "closed", "shut"})
 
 
 def patch_difference(clause: str, difference: SlotDifference, evidence_text: str) -> Group:
@@ -39,14 +35,8 @@ def patch_difference(clause: str, difference: SlotDifference, evidence_text: str
         if claim.unit == "negated":
             return answer_anew(clause, affirm(clause, claim, evidence, evidence_text), "yes")
         return answer_anew(clause, deny(clause, claim, evidence), "no")
-    if difference.kind == "roles":
-        return swap_roles(clause, claim, evidence, evidence_text)
     if evidence is None:
         return ()
-    if difference.kind == "quantifier":
-        return fit_quantifier(clause, claim, evidence)
-    if difference.kind in {"antonym", "comparative"}:
-        return fit_value(clause, claim, write_opposite(claim.text, evidence.text))
     return put_value(clause, claim, evidence)
 
 
@@ -82,9 +72,3 @@ def _dimension(slot: Slot) -> str:
     if slot.kind != "number":
         return slot.kind
     return slot.unit if slot.unit in MEASURES else ""
-
-
-def write_opposite(mine: str, other: str) -> str:
-    """Return a contrary word in the form of the clause's."""
-    word = as_state(other) if mine.lower() in _STATES else like_form(other, mine)
-    return with_capital_of(word, mine)

@@ -16,6 +16,8 @@ MOST_WAITING: Final = 8 * 1024
 """Characters of one channel that were read and not judged yet; beyond that the upstream waits."""
 MANY: Final = 32
 """Tokens of one channel that wait, beyond which they are taken as one."""
+AT_ONCE: Final = 1_000
+"""Characters that are handed to the guard at once; between the pieces of a longer text the event loop gets a turn."""
 MOST_UNSENT: Final = 128 * 1024
 """Bytes that the client has not taken yet; beyond that everything waits."""
 
@@ -33,6 +35,8 @@ class Feed:
         self._size = 0
         self._lagged = lagged
         self._ended = False
+        self._is_cut = False
+        """Whether what comes next is the rest of a text of which a piece was taken."""
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
 
@@ -62,13 +66,20 @@ class Feed:
                 raise StopAsyncIteration
             self._changed.clear()
             await self._changed.wait()
+        is_rest = self._is_cut
+        if is_rest:
+            await asyncio.sleep(0)
         came, text = self._tokens.popleft()
         if len(self._tokens) > MANY:  # how text is cut changes nothing, and who is behind catches up
             text = "".join([text, *(token for _, token in self._tokens)])
             self._tokens.clear()
+        self._is_cut = len(text) > AT_ONCE
+        if self._is_cut:
+            self._tokens.appendleft((came, text[AT_ONCE:]))
+            text = text[:AT_ONCE]
         self._size -= len(text)
         self._taken.set()
-        if self._lagged is not None:
+        if self._lagged is not None and not is_rest:  # the rest waited for its own beginning
             self._lagged(time.monotonic() - came)
         return text
 

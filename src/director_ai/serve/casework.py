@@ -160,6 +160,7 @@ def _told(action: ClauseAction) -> dict[str, Any]:
         "text": _plain(action.text),
         "verdict": action.verdict,
         "reason": action.reason,
+        "mode": action.mode,
         "span": [action.start, action.end],
         "support": None if action.support is None else round(action.support, 4),
         "evidence_ids": list(action.evidence_ids),

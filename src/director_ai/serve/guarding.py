@@ -9,6 +9,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import anyio.to_thread
+
 from director_ai.core.identifiers import ref_of
 from director_ai.core.safety_event import SafetyEvent
 from director_ai.serve.calls import REFUSED, UNREADABLE, GuardedCall, action_of, refused
@@ -31,6 +33,10 @@ Tokens: TypeAlias = "AsyncIterable[str] | Iterable[str]"
 AGENTS: Final = ("passport", "sender", "receiver")
 """What a client may say of who is speaking to whom, for hooks."""
 HOOK: Final = "serve.optimism"
+LONG: Final = 2_000
+"""Characters beyond which a whole text is judged in a thread: 100 KB take seconds, which the event loop has not."""
+_LONG_ANSWERS: Final = anyio.CapacityLimiter(4)
+"""Threads that judge take turns of 5 ms with the event loop, so there must be few of them."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -63,6 +69,8 @@ class Guarding:
 
     async def whole(self, say: Say) -> Outcome:
         """Return what came of a text that is there as a whole."""
+        if len(say.text) > LONG:
+            return await anyio.to_thread.run_sync(Guarding.judged, self, say, limiter=_LONG_ANSWERS)
         async with Guarding.stream(self, say, [say.text]) as stream:
             async for _ in stream:
                 pass
@@ -101,6 +109,7 @@ class Guarding:
         made: dict[str, Any] = {
             "action": action.action,
             "reason": action.reason,
+            "mode": action.mode,
             "span": [action.start, action.end],
             "support": None if action.support is None else round(action.support, 4),
             "evidence_ids": list(action.evidence_ids),

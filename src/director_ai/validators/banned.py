@@ -161,4 +161,4 @@ def _branches(words: Sequence[str], depth: int) -> str:
 
 
 def _escaped(word: str) -> str:
-    return re.escape(word).replace(r"\ ", rf"\s{{1,{_WIDEST_GAP}}}+")
+    return re.escape(word).replace(r"\ ", rf"\s{{1,{_WIDEST_GAP}}}")

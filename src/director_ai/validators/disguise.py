@@ -45,51 +45,53 @@ _RESTLESS: Final = 0.2
 
 _PLAIN_BYTES: Final = bytes([9, 10, *range(32, 127)])
 _TERMINAL = re.compile(
-    r"(?:(?:\x1b\[|\x9b)[0-?]*+[ -/]*+(?:[@-~]|\Z)"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,2000}+(?:\x07|\x1b\\|\x9c|\Z)"
-    r"|\x1b[ -/]*+(?:[0-~]|\Z))++"
+    r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,2000}(?:\x07|\x1b\\|\x9c|\Z)"
+    r"|\x1b[ -/]*(?:[0-~]|\Z))+"
 )
-_BREAK = re.compile(r"(?:\r(?!\n)|[\x0b\x0c\x85])++")
-_UNSEEN = re.compile(f"[{HIDDEN}{CONDITIONAL}]++")
-_HIDDEN = re.compile(f"[{HIDDEN}]++")
+_BREAK = re.compile(r"(?:\r(?!\n)|[\x0b\x0c\x85])+")
+_UNSEEN = re.compile(f"[{HIDDEN}{CONDITIONAL}]+")
+_HIDDEN = re.compile(f"[{HIDDEN}]+")
 _EMOJI = re.compile(f"[{EMOJI}]")
 _JOINED = re.compile(f"[{JOINED_SCRIPTS}]")
 _MONGOLIAN = re.compile(f"[{MONGOLIAN}]")
 
-_WIDE = re.compile("[\uff01-\uff5e]++")
+_WIDE = re.compile("[\uff01-\uff5e]+")
 _WIDE_LETTERS = re.compile(
     "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a](?:[\uff01-\uff5e]*[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a])?"
 )
-_MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]++")
+_MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]+")
 _LETTERLIKE_SET: Final = "ℂℊℋℌℍℎℐℑℒℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ"
 _LETTERLIKE_ANY = re.compile(f"[{_LETTERLIKE_SET}]")
 _LETTERLIKE = re.compile(
-    rf"(?<=[^\W\d_])[{_LETTERLIKE_SET}]++|[{_LETTERLIKE_SET}]++(?=[^\W\d_])|[{_LETTERLIKE_SET}]{{2,}}+"
+    rf"(?<=[^\W\d_])[{_LETTERLIKE_SET}]+"
+    rf"|[{_LETTERLIKE_SET}]+(?![{_LETTERLIKE_SET}])(?=[^\W\d_])"  # the whole run: these signs count as letters, too
+    rf"|[{_LETTERLIKE_SET}]{{2,}}"
 )
 _ENCLOSED = re.compile(
-    "[\u249c-\u24b5\u24b6-\u24e9\U0001f110-\U0001f129\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{3,}+"
+    "[\u249c-\u24b5\u24b6-\u24e9\U0001f110-\U0001f129\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{3,}"
 )
-_RAISED = re.compile("[\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d6a\u1d9b-\u1dbf\u2071\u207f\u2090-\u209c]{3,}+")
+_RAISED = re.compile("[\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d6a\u1d9b-\u1dbf\u2071\u207f\u2090-\u209c]{3,}")
 _CAPITALS: Final = "".join(SMALL_CAPITALS)
-_SMALL = re.compile(f"[{_CAPITALS}]{{3,}}+")
+_SMALL = re.compile(f"[{_CAPITALS}]{{3,}}")
 _FORMS = re.compile(
     f"[\uff01-\uff5e\U0001d400-\U0001d7ff\u2100-\u214f\u249c-\u24e9\U0001f110-\U0001f189\u02b0-\u02ff\u1d00-\u1dbf"
     f"\u2071-\u209c{_CAPITALS}]"
 )
 _WIDE_SIGNS = re.compile("(?<=[A-Za-z0-9])[\uff0e\uff20](?=[A-Za-z0-9])")
 _NON_LATIN = re.compile(f"[{FOREIGN}]")
-_WORD = re.compile(f"[{LATIN}{FOREIGN}][{LATIN}{FOREIGN}0-9{GENERIC_MARKS}]*+")
-_MIXED = re.compile(f"[{LATIN}][0-9{GENERIC_MARKS}]*+[{FOREIGN}]|[{FOREIGN}][0-9{GENERIC_MARKS}]*+[{LATIN}]")
+_WORD = re.compile(f"[{LATIN}{FOREIGN}][{LATIN}{FOREIGN}0-9{GENERIC_MARKS}]*")
+_MIXED = re.compile(f"[{LATIN}][0-9{GENERIC_MARKS}]*[{FOREIGN}]|[{FOREIGN}][0-9{GENERIC_MARKS}]*[{LATIN}]")
 _LATIN = re.compile(f"[{LATIN}]")
 
 _UNIT: Final = r"[A-Za-z0-9+/_\-]"
 _ENCODED = re.compile(
-    rf"(?<!{_UNIT})(?:{_UNIT}{{{_SHORTEST_ENCODED},}}+|{_UNIT}{{32,119}}+(?:\r?\n[ \t]*{_UNIT}{{32,}}+)++)"
-    rf"(?:\r?\n[ \t]*{_UNIT}{{1,76}}+=)?={{0,2}}"
+    rf"(?<!{_UNIT})(?:{_UNIT}{{{_SHORTEST_ENCODED},}}|{_UNIT}{{32,119}}(?:\r?\n[ \t]*{_UNIT}{{32,}})+)"
+    rf"(?:\r?\n[ \t]*{_UNIT}{{1,76}}=)?={{0,2}}"
 )
 _ESCAPES = re.compile(
-    r"(?:%[0-9A-Fa-f]{2}[A-Za-z0-9._~+\-]{0,2}){30,}+|(?:\\x[0-9A-Fa-f]{2}){30,}+|(?:\\u[0-9A-Fa-f]{4}){20,}+"
-    r"|(?:&#[xX]?[0-9A-Fa-f]{1,6};){20,}+"
+    r"(?:%[0-9A-Fa-f]{2}[A-Za-z0-9._~+\-]{0,2}){30,}|(?:\\x[0-9A-Fa-f]{2}){30,}|(?:\\u[0-9A-Fa-f]{4}){20,}"
+    r"|(?:&#[xX]?[0-9A-Fa-f]{1,6};){20,}"
 )
 _UNIT_OR_NOT: Final = bytes(ord("a") if re.match(_UNIT, chr(code)) else ord(" ") for code in range(256))
 _LONG_UNIT: Final = b"a" * 32
@@ -196,7 +198,7 @@ def _joins(before: str, joiner: str, after: str) -> bool:
 
 @functools.cache
 def _floods_of(kinds: str, most: int) -> re.Pattern[str]:
-    return re.compile(f"[{kinds}]{{{most + 1},}}+")
+    return re.compile(f"[{kinds}]{{{most + 1},}}")
 
 
 def _flood(kinds: str, most: int, text: str) -> list[Change]:

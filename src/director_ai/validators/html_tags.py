@@ -28,15 +28,15 @@ _HARMLESS: Final = frozenset(
 )
 _FETCHING: Final = frozenset({("a", "href"), ("img", "src")})
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_AUTOMATIC = re.compile(r"https?://[^\s<>=?]*+(?:\?[^\s<>=/]*+(?:=[^\s<>]*+)?)?", re.IGNORECASE)
+_AUTOMATIC = re.compile(r"https?://[^\s<>=?]*(?:\?[^\s<>=/]*(?:=[^\s<>]*)?)?", re.IGNORECASE)
 """An automatic link of Markdown that is no tag with attributes for those who read it as HTML."""
 _NAME = re.compile(r"/?\s*([A-Za-z][^\s/>]*)")
 _STRICT = re.compile(
-    r"[A-Za-z][A-Za-z0-9]*(?:\s+[A-Za-z]+(?:=(?:\"[^\"<>`]*+\"|'[^'<>`]*+'|[\w.%:/\-]+))?)*+\s*+/?", re.ASCII
+    r"[A-Za-z][A-Za-z0-9]*(?:\s+[A-Za-z]+(?:=(?:\"[^\"<>`]*\"|'[^'<>`]*'|[\w.%:/\-]+))?)*\s*/?", re.ASCII
 )
 _ATTRIBUTE = re.compile(r"\s([A-Za-z]+)(?:=(?:\"([^\"]*)\"|'([^']*)'|([\w.%:/\-]+)))?")
-_CONTENT_START = re.compile(rf"<({_WITH_CONTENT})(?=[\s/>])[^>]{{0,{_LONGEST_TAG}}}+>", re.IGNORECASE)
-_CONTENT_END = re.compile(rf"</({_WITH_CONTENT})(?=[\s/>])[^>]{{0,{_LONGEST_TAG}}}+>", re.IGNORECASE)
+_CONTENT_START = re.compile(rf"<({_WITH_CONTENT})(?=[\s/>])[^>]{{0,{_LONGEST_TAG}}}>", re.IGNORECASE)
+_CONTENT_END = re.compile(rf"</({_WITH_CONTENT})(?=[\s/>])[^>]{{0,{_LONGEST_TAG}}}>", re.IGNORECASE)
 
 
 def tag_changes(text: str, hosts: frozenset[str], mode: HtmlMode) -> list[Change]:

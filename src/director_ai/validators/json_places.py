@@ -17,8 +17,8 @@ MOST_DEPTH: Final = 128
 MOST_KEY: Final = 1_000
 _MOST_DIGITS: Final = 400
 """Python may be told to refuse numbers of more than 640."""
-_SPACE = re.compile(r"[ \t\r\n]*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?P<broken>(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<broken>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 _WORDS: Final[dict[str, tuple[str, object]]] = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
 

@@ -25,7 +25,7 @@ __all__ = ["JsonSchema"]
 _MOST_FAILURES: Final = 1_000
 _MOST_SEARCHED: Final = 4_096
 """How long a string may be that a pattern without an anchor is looked for in by Python's engine."""
-_OPENING_FENCE = re.compile(r"```[A-Za-z0-9]*+[ \t]*+\r?\n")
+_OPENING_FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\r?\n")
 _ANCHORED = re.compile(r"\^|\\A")
 _REFERENCES: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _Path = tuple[str | int, ...]

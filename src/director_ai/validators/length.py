@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Length"]
 
-_WORD = re.compile(r"\S++")
+_WORD = re.compile(r"\S+")
 _LONGEST_CLUSTER: Final = 64
 """How far a hard cut goes back to spare one visible character; longer ones are made to be cut."""
 

@@ -29,11 +29,11 @@ _LONGEST_ADDRESS: Final = 4_000
 _CARRIER = re.compile(r"[<\[\]&：]|:(?!\s)|(?i:www\.)")
 _COLON: Final = r"(?:[:：]|&colon;?|&#x0*3a;?|&#0*58;?)"
 _SLASH: Final = r"(?:[/\\／＼]|&sol;?|&bsol;?|&#x0*(?:2f|5c);?|&#0*(?:47|92);?)"
-_UNTIL_SPACE: Final = rf"[^\s<>]{{0,{_LONGEST_ADDRESS}}}+"
+_UNTIL_SPACE: Final = rf"[^\s<>]{{0,{_LONGEST_ADDRESS}}}"
 _HINT = re.compile(r"[:：]|&(?:colon|#)|www\.", re.IGNORECASE)
-_SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+\Z")
+_SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*\Z")
 _ADDRESS = re.compile(
-    rf"[A-Za-z][A-Za-z0-9+.\-]{{1,40}}+{_COLON}{_SLASH}{{2}}{_UNTIL_SPACE}"
+    rf"[A-Za-z][A-Za-z0-9+.\-]{{1,40}}{_COLON}{_SLASH}{{2}}{_UNTIL_SPACE}"
     rf"|://(?=[^\s<>/]){_UNTIL_SPACE}"
     rf"|https?{_COLON}{_SLASH}*[^\s<>]{_UNTIL_SPACE}"
     rf"|(?:javascript|vbscript|livescript){_COLON}{_UNTIL_SPACE}"

@@ -16,22 +16,27 @@ __all__ = ["link_changes", "open_link"]
 _LONGEST: Final = 2_000
 _LONGEST_TEXT: Final = 1_000
 _BRACKET = re.compile(r"!?\[|\]")
-_PARENTHESES: Final = r"\((?:[^\s()\\]++|\\.|\((?:[^\s()\\]++|\\.|\((?:[^\s()\\]++|\\.)*+\))*+\))*+\)"
-_TITLE: Final = r"(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
+# Each text has one reading only, so these never try one again: runs stand between what may interrupt them, and where
+# what follows could match a part of a run, (?!...) says that it is whole.
+_PLAIN: Final = r"[^\s()\\]*"
+_INNERMOST: Final = rf"\({_PLAIN}(?:\\.{_PLAIN})*\)"
+_INNER: Final = rf"\({_PLAIN}(?:(?:\\.|{_INNERMOST}){_PLAIN})*\)"
+_PARENTHESES: Final = rf"\({_PLAIN}(?:(?:\\.|{_INNER}){_PLAIN})*\)"
+_TITLE: Final = r"(?:\"[^\"\\]*(?:\\.[^\"\\]*)*\"|'[^'\\]*(?:\\.[^'\\]*)*'|\([^()\\]*(?:\\.[^()\\]*)*\))"
 _TARGET = re.compile(
-    rf"\(\s*+(?P<target><(?:[^<>\n\\]++|\\.)*+>|(?:[^\s()\\]++|\\.|\\|{_PARENTHESES})*+)"
-    rf"(?:\s++{_TITLE})?+\s*+(?P<end>\)|\Z)",
+    rf"\(\s*(?!\s)(?P<target><[^<>\n\\]*(?:\\.[^<>\n\\]*)*>|{_PLAIN}(?:(?:\\.|\\\Z|{_PARENTHESES}){_PLAIN})*)"
+    rf"(?:\s+{_TITLE})?\s*(?P<end>\)|\Z)",
     re.DOTALL,
 )
 _OPEN_TARGET = re.compile(
-    rf"(?=\()(?:\S*+\Z(?<!\))|{_TARGET.pattern}(?<!\))|\(\s*+\S*+\s++[\"'(][^\"'()]*+\Z)", re.DOTALL
+    rf"(?=\()(?:\S*\Z(?<!\))|{_TARGET.pattern}(?<!\))|\(\s*(?!\s)\S*\s+[\"'(][^\"'()]*\Z)", re.DOTALL
 )
 _DEFINITION = re.compile(
-    rf"\[(?:[^\[\]\\]|\\.){{1,999}}+\]:\s*+(?P<target><[^<>\n]*+>|\S++)"
-    rf"(?:\s++{_TITLE}(?=[ \t]*+(?:\n|\Z)))?+[ \t>]*+(?=\n|\Z)",
+    rf"\[(?:[^\[\]\\]|\\.){{1,999}}\]:\s*(?P<target><[^<>\n]*>|\S+(?!\S))"
+    rf"(?:\s+{_TITLE}(?=[ \t]*(?:\n|\Z)))?[ \t>]*(?=\n|\Z)",
     re.DOTALL,
 )
-_AUTOMATIC = re.compile(r"<(?P<target>[A-Za-z][A-Za-z0-9+.\-]{1,31}:[^\s<>]*+)>")
+_AUTOMATIC = re.compile(r"<(?P<target>[A-Za-z][A-Za-z0-9+.\-]{1,31}:[^\s<>]*)>")
 
 
 def link_changes(text: str, hosts: frozenset[str], keep_alt: bool) -> list[Change]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,9 @@ __all__ = ["Pattern", "check_backtracking", "linear_regex"]
 _ROUNDS: Final = 24
 """So many times over may a pattern read the window before it; one that can backtrack does so hundreds of times."""
 _REMEDY: Final = "make its repeats possessive, `a++`, or bounded, `a{1,9}`"
+_SOUND: Final = sys.version_info >= (3, 11, 5)
+"""Before, CPython runs possessive repeats and atomic groups wrongly (gh-106052)."""
+_ATOMIC = re.compile(r"[*+?}]\+|\(\?>")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -106,6 +110,9 @@ def linear_regex(pattern: str, *, window: int) -> Any:
     if weight.cost > _ROUNDS * window and re2 is None and not weight.strange:
         raise MissingExtra(f"a pattern that can backtrack (or {_REMEDY})", extra="re2")
     check_backtracking(pattern, window=window)
+    if not _SOUND and _ATOMIC.search(pattern):
+        regex = importlib.import_module("regex")  # reads the same patterns, and has no such fault
+        return regex.compile(pattern, regex.ASCII)
     return re.compile(pattern, re.ASCII)
 
 

@@ -40,7 +40,7 @@ _ANYWHERE: Final = frozenset(shape.kind for shape in ANYWHERE) | {"in_pan", "it_
 _ORDER: Final = {kind: place for place, kind in enumerate(KINDS)}
 _URL: Final = re.compile(r"(?<![^\W_])(?:(?:https?|ftp)://|www\.)[^\s<>\"'`]+(?<![.,;:!?)\]}])", re.IGNORECASE)
 _SIGNS: Final = re.compile(r"[@＠\d]|[\[({]\s?at\s?[\])}]|::|www\.|://", re.IGNORECASE)
-_MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,4}+\d){5,}+")
+_MANY_DIGITS: Final = re.compile(r"\d(?:\D{0,4}\d){5,}")
 _MARGIN: Final = 24
 """So far around its digits a number may reach: letters, an extension."""
 _VOCABULARY: Final = frozenset(PHONE_WORDS.union(*(shape.context for shape in _SHAPES if shape.context)))

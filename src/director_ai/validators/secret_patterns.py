@@ -89,7 +89,7 @@ _KEY: Final = (
 )
 _NAME_REST: Final = (
     r"(?![\w-]{0,24}[_-](?:count|expires|expiry|file|header|hint|length|name|path|policy|ttl|type|uri|url)\b)"
-    r"[\w-]{0,32}+[\"'`*]{0,3}+"
+    r"[\w-]{0,32}[\"'`*]{0,3}"
 )
 """The end of a name, such as `_v2`; what a name says of a password, such as where it is kept, is none."""
 _SET: Final = r"[ \t]{0,4}(?:=>|:=|==?|:)[ \t*]{0,4}"
@@ -145,7 +145,7 @@ SECRETS: Final = (
     Secret(
         "jwt",
         ("eyj",),
-        re.compile(rf"{_START}(?P<it>eyJ[\w-]{{8,}}+(?:\.[\w-]{{8,}}+\.[\w-]*+|\.[\w-]*+\Z|\Z))"),
+        re.compile(rf"{_START}(?P<it>eyJ[\w-]{{8,}}(?:\.[\w-]{{8,}}\.[\w-]*|\.[\w-]*\Z|\Z))"),
         "[TOKEN]",
     ),
     Secret(
@@ -160,14 +160,14 @@ SECRETS: Final = (
     Secret(
         "bearer",
         ("bearer",),
-        re.compile(rf"{_START}(?i:bearer)[ \t]{{1,4}}(?P<it>[A-Za-z0-9._~+/-]{{16,}}+=*+)"),
+        re.compile(rf"{_START}(?i:bearer)[ \t]{{1,4}}(?P<it>[A-Za-z0-9._~+/-]{{16,}}=*)"),
         "[TOKEN]",
         _mixed,
     ),
     Secret(
         "bearer",
         ("basic",),
-        re.compile(r"(?i:authorization[\"']?[:=] ?[\"']?basic)[ \t]{1,4}(?P<it>[A-Za-z0-9+/]{8,}+=*+)"),
+        re.compile(r"(?i:authorization[\"']?[:=] ?[\"']?basic)[ \t]{1,4}(?P<it>[A-Za-z0-9+/]{8,}=*)"),
         "[TOKEN]",
     ),
     Secret("password", _HINTS, re.compile(f"{_PASSWORD}{_NAME_REST}{_SET}{_VALUE}"), "[PASSWORD]", _typed),
@@ -182,7 +182,9 @@ SECRETS: Final = (
     Secret(
         "api_key",
         _KEY_HINTS,
-        re.compile(rf"{_KEY}{_NAME_REST}(?:{_SET}|{_IS})[\"'`]?(?P<it>[A-Za-z0-9_.~+/=-]{{12,}}+)(?![(\[])"),
+        re.compile(
+            rf"{_KEY}{_NAME_REST}(?:{_SET}|{_IS})[\"'`]?(?P<it>[A-Za-z0-9_.~+/=-]{{12,}})(?![A-Za-z0-9_.~+/=(\[-])"
+        ),
         "[API_KEY]",
         _key,
     ),

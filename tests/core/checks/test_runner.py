@@ -40,11 +40,13 @@ ACTIONS: dict[str, tuple[Any, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Finder, AsyncFinder], ids=["a plain check", "an asynchronous check"])
+@pytest.mark.parametrize(
+    ("driver", "kind"),
+    [("sync", Finder), ("asyncio", Finder), ("asyncio", AsyncFinder), ("trio", Finder), ("trio", AsyncFinder)],
+    indirect=["driver"],
+)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_what_follows_from_a_finding(driver: Driver, action: str, kind: type[Finder]) -> None:
-    if driver.name == "sync" and kind is AsyncFinder:
-        pytest.skip("an asynchronous check needs an asynchronous stream")
     on_fail, text, ended_by = ACTIONS[action]
     checks = Checks([Rule(check=kind("bad"), on_fail=on_fail)])
     pieces, result = run_checks(driver, checks, TOKENS)

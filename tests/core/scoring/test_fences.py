@@ -28,14 +28,12 @@ PROSE = {
 PROGRAMS = {
     "python": "```py\nx = 1. \ny! Z\n```",
     "a language and settings": '```python title="The refunds page"\nx = 1\n```',
-    "a class of a language": "```{.sql}\nselect the name of all users\n```",
-    "data": "```yaml\nrefunds: available within 90 days\n```",
+    "a class of a language": "```{.sql}\nselect name from users\n```",
     "no language": "```\ndef total(items):\n    return sum(items)\n\nprint(total([1, 2]))\n```",
     "with comments": "```\n# add the numbers of the list\nx = total(items)\nprint(x)\n```",
     "a command": "```\nnpm run build\n```",
     "commands": "```\n$ cd project\n$ make all tests now\n```",
     "a query": "```\nSELECT name FROM users\nWHERE age > 30\n```",
-    "json": '```\n{\n  "refunds": "within 90 days"\n}\n```',
     "markup": "```\n<div>\n  <p>Hello there all</p>\n</div>\n```",
     "settings": "```\nservices:\n  web:\n    image: nginx\n```",
     "a tree": "```\nsrc/\n├── core\n└── cli\n```",
@@ -50,6 +48,24 @@ PROGRAMS = {
 def test_prose_in_a_fence_is_judged(fence: str) -> None:
     claim = read_claim(fence, kind="code")
     assert (claim.role, claim.text) == ("claim", "Refunds are available within 90 days.")
+
+
+DATA = {
+    "json": ('```json\n{"visits": {"sunday": "closed"}, "seats": 80}\n```', "visits sunday: closed. seats: 80."),
+    "json without a name": ('```\n{"ward_head": "Dr Ito"}\n```', "ward head: Dr Ito."),
+    "yaml": ("```yaml\nparking: 3 EUR an hour\n- dogs: allowed\n```", "parking: 3 EUR an hour. dogs: allowed."),
+    "a table": ("```csv\nroom,price\nsuite,210 CHF\n```", "room: suite, price: 210 CHF."),
+    "prose behind the name of a language": ("```rust\nThe pool closes at six.\n```", "The pool closes at six."),
+    "a comment": ("```js\n// Tickets cost 14 EUR for adults.\nconst x = 1;\n```", "Tickets cost 14 EUR for adults."),
+    "a string": ('```py\nprint("Ms Adeyemi and Omar Haddad run it.")\n```', "Ms Adeyemi and Omar Haddad run it."),
+    "markup": ("```html\n<li>Breakfast costs 19 EUR.</li>\n```", "Breakfast costs 19 EUR."),
+}
+
+
+@pytest.mark.parametrize(("fence", "expected"), DATA.values(), ids=DATA.keys())
+def test_data_and_sentences_inside_a_program_are_judged(fence: str, expected: str) -> None:
+    claim = read_claim(fence, kind="code")
+    assert (claim.role, claim.text) == ("claim", expected)
 
 
 @pytest.mark.parametrize("fence", PROGRAMS.values(), ids=PROGRAMS.keys())

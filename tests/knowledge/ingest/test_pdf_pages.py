@@ -107,5 +107,5 @@ def test_an_empty_file_has_no_passages() -> None:
 
 def test_a_missing_library_is_named_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf.errors", None)
-    with pytest.raises(MissingExtra, match=r"reading PDF .*director-ai\[pdf\]"):
+    with pytest.raises(MissingExtra, match=r"reading PDF .*pip install '\.\[pdf\]"):
         ingest(pdf([FEE]), ".pdf")

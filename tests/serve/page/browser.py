@@ -1,4 +1,7 @@
-"""Finds a browser for the tests of the page. Run as a script, it installs Debian's chromium where it may."""
+"""Finds a browser for the tests of the page. Run as a script, it says so if there is none.
+
+With `--install` it installs Debian's chromium first, where it may. That has to happen before tests are collected.
+"""
 
 from __future__ import annotations
 
@@ -32,5 +35,7 @@ def install() -> None:
 
 
 if __name__ == "__main__":
-    install()
-    sys.stderr.write(f"{find_browser() or MISSING}\n")
+    if "--install" in sys.argv:
+        install()
+    elif not find_browser():
+        sys.stderr.write(f"{MISSING}\n")

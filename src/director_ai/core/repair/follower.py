@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["RepairFollower"]
 
 _AT_ONCE: Final = 32
+_MOST_AT_ONCE: Final = 4_000
+"""Characters of clauses judged at once: long ones gain nothing by company, and behind a halt all of it was in vain."""
 _TRIES: Final = 2
 """How often an open clause is judged early: what only looks complete must not be paid for many times."""
 _MOSTLY: Final = 0.7
@@ -115,8 +117,10 @@ class RepairFollower:
         return self._asked
 
     def _begin(self) -> None:
-        while self._ready and len(self._batch) < _AT_ONCE:
+        size = 0
+        while self._ready and len(self._batch) < _AT_ONCE and size < _MOST_AT_ONCE:
             self._batch.append(self._ready.popleft())
+            size += len(self._batch[-1][0].text)
         self._is_early = False
         clauses = [clause for clause, _ in self._batch]
         prepared, spent = self._prepared_for(clauses[0])
@@ -205,6 +209,7 @@ class RepairFollower:
             verdict=fate.verdict.verdict,
             reason=fate.verdict.reason,
             detail=fate.detail,
+            mode=fate.verdict.mode,
             support=fate.verdict.support,
             rewritten_support=fate.rewritten.support if fate.rewritten else None,
             evidence=fate.evidence,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import anyio.lowlevel
 
 from director_ai.core.ranges import LONGEST_SECONDS
 from director_ai.core.runtime.drive import AsyncCalls, SyncCalls
@@ -24,6 +25,8 @@ __all__ = ["SLOW", "AsyncPerformer", "Injected", "SyncPerformer", "is_async"]
 SLOW: Final = frozenset({"rewrite", "retrieve"})
 """While these are asked for, the stream is read on."""
 _SIDE_BY_SIDE: Final = 8
+_TURN: Final = 0.01
+"""Seconds of quick calls after which others get a turn."""
 Ask = tuple[str, tuple[Any, ...]]
 
 
@@ -122,6 +125,7 @@ class AsyncPerformer:
         self._functions = {kind: _awaiting(injected) for kind, injected in functions.items()}
         self._deadline = deadline
         self._calls: dict[bool, AsyncCalls] = {}
+        self._since = time.monotonic()
 
     def _calls_of(self, kind: str) -> AsyncCalls:
         """Return who calls the functions of a kind; where one may take long, with a time limit and so on a thread."""
@@ -138,11 +142,18 @@ class AsyncPerformer:
         arguments = injected.arguments(what)
         if injected.is_quick:
             outcomes = [_call_in_place(kind, injected.function, args) for args in arguments]
+            await self._give_way()
         elif len(arguments) == 1 or not is_async(injected.function):
             outcomes = [await self._call(kind, injected.function, args) for args in arguments]
         else:
             outcomes = await self._side_by_side(kind, injected.function, arguments)
         return injected.read(what, outcomes)
+
+    async def _give_way(self) -> None:
+        """Let others have the event loop if this stream has had it for long: reading a long clause takes a while."""
+        if time.monotonic() - self._since > _TURN:
+            await anyio.lowlevel.checkpoint()
+            self._since = time.monotonic()
 
     async def _side_by_side(
         self, kind: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]

@@ -34,8 +34,9 @@ Plan = Generator[tuple[str, tuple[Any, ...]], Any, Result]
 Judge = Callable[[Sequence[Clause], list[str]], Plan[list[ClauseVerdict]]]
 """From clauses and what was said before them to the plan of their verdicts."""
 
-_RELEASED: Final = frozenset({"supported", "not_a_claim", "unverified"})
 _SHORTEST_CAP: Final = 240
+_MOST_AGAIN: Final = 4
+"""Clauses judged again in one call: a change reaches the next REMEMBERED (3) clauses, and one may state nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,8 @@ class Tools:
     """What there is to repair with."""
 
     judge: Judge
+    judge_rewrite: Judge | None = None
+    """Judges what a rewriter offers, more strictly; without it the judge of clauses does."""
     retrieves: bool = False
     """Evidence is asked for; otherwise it comes with the verdict."""
     rewrites: bool = False
@@ -118,6 +121,7 @@ def _scored(clause: Clause, score: float | str, threshold: float) -> ClauseVerdi
         reason=reason,
         coherence=support or 0.0,
         support=support,
+        mode="model",  # the caller's own scorer: nothing was used in its place
     )
 
 
@@ -129,6 +133,7 @@ def _blank(clause: Clause) -> ClauseVerdict:
         verdict="not_a_claim",
         reason="not_a_claim",
         coherence=1.0,
+        mode="model",
     )
 
 
@@ -137,33 +142,38 @@ def repair_clauses(
 ) -> Plan[list[Fate]]:
     """Return what becomes of each clause; `said` gets what they say. `prepared` is what becomes of the first of them.
 
-    All clauses are judged at once, as if none were changed. Where one is, those that were judged in its company are
-    judged again beside what stands in its place.
+    The result is that of judging one clause after the other, each beside what is shown before it. All clauses are
+    judged at once, as if none were changed; a verdict holds if what is shown before its clause is what it was given
+    under. Otherwise a few clauses are judged again, so the work grows with the number of clauses even if all of them
+    are redacted.
     """
+    verdicts = yield from _verdicts(clauses, list(said), tools, prepared)
+    contexts = _contexts(verdicts, said)
+    broken = [not _may_leave(*pair) for pair in zip(clauses, verdicts, strict=True)]
+    ready = {0: prepared} if prepared is not None else {}
+    if not any(verdict.claim for verdict in verdicts):
+        # No verdict depends on what was said before, so everything that is wrong can be repaired at once.
+        places = [place for place, is_broken in enumerate(broken) if is_broken and place not in ready]
+        repaired = yield from _mended([(clauses[place], verdicts[place]) for place in places], [], tools)
+        ready |= zip(places, repaired, strict=True)
     fates: list[Fate] = []
-    while len(fates) < len(clauses):
-        rest = clauses[len(fates) :]
-        ready = {0: prepared} if prepared is not None else {}
-        verdicts = yield from _verdicts(rest, list(said), tools, prepared)
-        prepared, assumed = None, list(said)
-        broken = [
-            place
-            for place, pair in enumerate(zip(rest, verdicts, strict=True))
-            if place not in ready and not _may_leave(*pair)
-        ]
-        # Where a verdict depends on nothing that was said before, all that is wrong can be mended at once.
-        together = [] if any(verdict.claim for verdict in verdicts) else broken
-        mended = yield from _mended([(rest[place], verdicts[place]) for place in together], [], tools)
-        ready |= zip(together, mended, strict=True)
-        for place, (clause, verdict) in enumerate(zip(rest, verdicts, strict=True)):
-            if assumed != said:
-                break
-            if place in broken and place not in ready:
-                ready[place] = (yield from _mended([(clause, verdict)], list(said), tools))[0]
-            fate = ready.get(place) or Fate(clause, verdict, "keep", body_of(clause.text), evidence=verdict.chunks)
-            fates.append(fate)
-            remember(assumed, verdict.claim)
-            remember(said, fate.said)
+    for place, clause in enumerate(clauses):
+        if contexts[place] != said:
+            block = _stale_block(place, said, verdicts, contexts, broken)
+            fresh = yield from tools.judge([clause_to_judge(each) for each in clauses[block]], list(said))
+            verdicts[block], contexts[block] = fresh, _contexts(fresh, said)
+            broken[block] = [not _may_leave(*pair) for pair in zip(clauses[block], fresh, strict=True)]
+            for outdated in range(place, block.stop):
+                ready.pop(outdated, None)
+        verdict = verdicts[place]
+        if place in ready:
+            fate = ready[place]
+        elif broken[place]:
+            (fate,) = yield from _mended([(clause, verdict)], list(said), tools)
+        else:
+            fate = Fate(clause, verdict, "keep", body_of(clause.text), evidence=verdict.chunks)
+        fates.append(fate)
+        remember(said, fate.said)
     return fates
 
 
@@ -177,9 +187,40 @@ def _verdicts(
     return [*known, *((yield from tools.judge(wanted, said)) if wanted else ())]
 
 
+def _contexts(verdicts: Sequence[ClauseVerdict], said: Sequence[str]) -> list[list[str]]:
+    """Return what was said before each clause, if all of them are kept."""
+    contexts, context = [], list(said)
+    for verdict in verdicts:
+        contexts.append(list(context))
+        remember(context, verdict.claim)
+    return contexts
+
+
+def _stale_block(
+    place: int,
+    said: Sequence[str],
+    verdicts: Sequence[ClauseVerdict],
+    contexts: Sequence[list[str]],
+    broken: Sequence[bool],
+) -> slice:
+    """Return the clauses from a place on that are worth judging again in one call.
+
+    The block ends where the verdicts hold again, and behind a clause that will probably be changed, because what comes
+    after it would have to be judged once more. The verdicts at hand tell which those are, though they are stale; the
+    limit keeps the work linear if they are wrong every time.
+    """
+    context, end = list(said), place
+    while end < min(len(verdicts), place + _MOST_AGAIN) and contexts[end] != context:
+        remember(context, verdicts[end].claim)
+        end += 1
+        if broken[end - 1]:
+            break
+    return slice(place, end)
+
+
 def _may_leave(clause: PlacedClause, verdict: ClauseVerdict) -> bool:
     """Whether a clause is shown as it is; of a value that is no sentence, nothing is expected but no contradiction."""
-    if verdict.verdict in _RELEASED:
+    if verdict.may_be_shown:
         return True
     return bool(clause.label) and verdict.reason in {"no_evidence", "not_entailed"}
 
@@ -248,6 +289,7 @@ def _supported(
     tools: Tools,
 ) -> Plan[list[tuple[str, ClauseVerdict] | None]]:
     """Return for each clause the first offer whose every clause is supported."""
+    judge = tools.judge_rewrite or tools.judge
     chosen: list[tuple[str, ClauseVerdict] | None] = [None] * len(pairs)
     candidates = [
         (place, text, _clauses_of(pairs[place][0], text))
@@ -258,9 +300,7 @@ def _supported(
     at_once = [candidates] if not any(verdict.claim for _, verdict in pairs) else [[each] for each in candidates]
     for group in at_once:
         group = [each for each in group if chosen[each[0]] is None]  # noqa: PLW2901 - what is still wanted of it
-        verdicts = iter(
-            (yield from tools.judge([one for each in group for one in each[2]], list(said))) if group else ()
-        )
+        verdicts = iter((yield from judge([one for each in group for one in each[2]], list(said))) if group else ())
         for place, text, clauses in group:
             judged = [next(verdicts) for _ in clauses]
             worst = min(judged, key=lambda each: each.coherence)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.checks.rules import CheckedText
     from director_ai.core.merge import Edit
-    from director_ai.core.scoring.coherence import Verdict
+    from director_ai.core.scoring.coherence import JudgeMode, Verdict
     from director_ai.core.scoring.slots import SlotDifference
     from director_ai.core.types import EvidenceChunk
 
@@ -51,6 +51,8 @@ class ClauseAction:
     """Why it was kept, or why it could not be."""
     detail: str = ""
     """Of what was redacted: why it was not rewritten."""
+    mode: JudgeMode = "heuristic"
+    """What decided: a model, or words and values alone."""
     support: float | None = None
     """Of the clause as the model said it; None where nothing was to be judged, or nobody could."""
     rewritten_support: float | None = None
@@ -127,6 +129,7 @@ def _event_of(action: ClauseAction, *, threshold: float, request_id: str, tenant
         tenant_id=tenant_id,
         attributes={
             "action": action.action,
+            "mode": action.mode,
             "clause": str(index),
             "start": str(action.start),
             "end": str(action.end),
@@ -146,6 +149,7 @@ def _halt_event(reason: str, action: ClauseAction, *, threshold: float, request_
         evidence_refs=action.evidence_ids,
         request_id=request_id,
         tenant_id=tenant_id,
+        attributes={"mode": action.mode},
     )
 
 

@@ -32,19 +32,21 @@ _State = Literal[
     "string", "key_string", "number", "end", "after", "failed",
 ]  # fmt: skip
 
-# Possessive throughout: what one of these has passed it never gives back, so hostile text costs one look per character.
+# No character can be read in two ways, so none of these tries again what it has passed: hostile text costs one look per
+# character. Possessive repeats would say so, but CPython runs them wrongly before 3.11.5.
 _BLANK = frozenset(" \t\r\n")
-_SPACE = re.compile(r"[ \t\r\n]*+")
-_SPACE_OR_FENCE = re.compile(r"[ \t\r\n`]*+")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE_OR_FENCE = re.compile(r"[ \t\r\n`]*")
 _OPENER = re.compile(r"[\[{]")
-_STRING_BODY = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_STRING_BODY = re.compile(r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}')
 _OPEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _LITERAL = re.compile(r"true|false|null")
 _OPEN_LITERAL = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)\Z")
-_NUMBER_RUN = re.compile(r"[-+.0-9eE]*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_NUMBER_RUN = re.compile(r"[-+.0-9eE]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 # A run of short numbers and literals in a list, taken in one step: a table of a million figures is common enough.
-_SIMPLE_ELEMENTS = re.compile(r"(?:[ \t\r\n]*+(?:0|-?[1-9][0-9]{0,15}+|true|false|null),)++")
+# Bounded, because the engine remembers every round.
+_SIMPLE_ELEMENTS = re.compile(r"(?:[ \t\r\n]*(?:0|-?[1-9][0-9]{0,15}|true|false|null),){1,1000}")
 _AFTER_NUMBER = _BLANK | frozenset(",]}")
 _CLOSER = {"[": "]", "{": "}"}
 _CALL_PLACES = {(), ("[",), ("{", "[")}
@@ -206,8 +208,8 @@ class JsonPrefix:
         return self._fail("unexpected_character", text, pos)
 
     def _read_string(self, text: str, pos: int) -> int:
-        body = _STRING_BODY.match(text, pos)
-        pos = body.end() if body else pos
+        while (body := _STRING_BODY.match(text, pos)) and body.end() > pos:
+            pos = body.end()
         if pos == len(text):
             return pos
         char = text[pos]

@@ -170,8 +170,8 @@ class StructuredRecovery:
 # A string up to where it can be closed: half an escape is left out, and so is the first half of a surrogate pair
 # whose second half may still have been on its way.
 _CLOSABLE = re.compile(
-    r'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u(?:[dD][89abAB][0-9a-fA-F]{2}(?!(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z)'
-    r"|(?![dD][89abAB])[0-9a-fA-F]{4}))*+"
+    r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u(?:[dD][89abAB][0-9a-fA-F]{2}(?!(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z)'
+    r'|(?![dD][89abAB])[0-9a-fA-F]{4}))[^"\\\x00-\x1f]*)*'
 )
 
 
@@ -321,7 +321,7 @@ _MARKER = re.compile(
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
 _MARKER_RANK = {"bullet": 1, "number": 2, "step": 3}
-_LINE_BREAKS = re.compile(r"\n\s*+")
+_LINE_BREAKS = re.compile(r"\n\s*")
 
 
 def _recover_reasoning(text: str, config: StructuredRecoveryConfig, *, halted: bool) -> _Recovered:

@@ -1,4 +1,9 @@
-"""Is a clause a claim, what does it state, and of whom: pronouns are resolved where that is simple."""
+"""Is a clause a claim, what does it state, and of whom: pronouns are resolved where that is simple.
+
+A clause is exempt from judging only if nothing in it states or presupposes a fact. The rules here settle the sure cases
+alone (`role`): greetings, thanks, refusals in set phrases. What else looks like no claim (`likely`) is judged like
+any claim, and exempted afterwards only if the model agrees (`scoring.judging`).
+"""
 
 from __future__ import annotations
 
@@ -17,9 +22,10 @@ from director_ai.core.scoring.coordination import (
     is_verb,
     spoken_words,
 )
-from director_ai.core.scoring.courtesies import announcement, citation, courtesy_of, introduction
+from director_ai.core.scoring.courtesies import announcement, citation, confirms, courtesy_of, introduction, is_courtesy
 from director_ai.core.scoring.fences import closing_of, opening_of, prose_in_fence
-from director_ai.core.scoring.slots.reading import Reading
+from director_ai.core.scoring.questions import as_statement, asks_yes_or_no, statement_in
+from director_ai.core.scoring.slots.reading import Reading, read_once
 from director_ai.core.segment import ClauseSegmenter, split_sentences
 
 if TYPE_CHECKING:
@@ -27,19 +33,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ClauseRole", "Statement", "body_of", "read_claim", "role_of", "statements_of", "visible"]
 
-ClauseRole = Literal["claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction"]
+ClauseRole = Literal[
+    "claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction", "aside"
+]
 """Everything but a claim states no fact, and is kept without evidence."""
 
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SELECTORS: Final = frozenset(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 _VALUES: Final = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _FACTUAL: Final = _VALUES | {"name", "negation"}
-_MARKUP = re.compile(r"[\s>#*_`~|•·–—-]*+(?:\d{1,3}[.)]\s++)?[*_`~\"'“”‘’(\[]*+")
+_SPACES = re.compile(r"(?<!\d)\s+|\s+(?![\s\d])|\s{2,}|[^\S\u00a0\u2009\u202f]")  # a narrow space may group digits
+_MARKUP = re.compile(r"[\s>#*_`~|•·–—-]*(?:\d{1,3}[.)]\s+)?[*_`~\"'“”‘’(\[]*")
 _TAG_QUESTION = re.compile(
     r",\s*(?:right|correct|yes|no|eh|okay|ok|\w{2,7}n['’]t \w{1,5}|is it|are they)\s*\?\W*\Z", re.IGNORECASE
 )
 _DID_YOU_KNOW = re.compile(r"(?:did|do) (?:you|we) (?:know|realize|realise|remember)\b", re.IGNORECASE)
 
+_CELL_BORDER = re.compile(r"\s*\|\s*")
 _ADVISES = re.compile(r"(?:you|i|we)(?:['’]ll| can| could| may| might| should| will)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"[^.!?]{0,120}:\s*\Z")
 _MAY_ANNOUNCE: Final = frozenset({"offer", "hedge", "instruction"})
@@ -90,40 +100,65 @@ class Claim(NamedTuple):
     """Of `text`; None where there is nothing to read."""
     announced: int = 0
     """Characters of the clause before what it states: "In short, …"."""
+    likely: ClauseRole = "claim"
+    """What word lists take it for; only a hint where `role` is "claim"."""
 
 
-def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = ()) -> Claim:
-    """Return whether a clause is a claim, and what to judge in its place."""
+def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = (), question: str = "") -> Claim:
+    """Return whether a clause is a claim, and what to judge in its place; `question` is what the user asked."""
     if kind == "code":
         return _read_fence(clause, preceding)
     start, end = body_of(clause)
-    said = visible(clause[start:end])
+    said = _spaced(visible(clause[start:end]))
     if not WORD.search(said):
-        return Claim("blank", "", None)
-    reading = Reading(said)
-    role = _role(said, reading, kind, is_title=_is_title(clause, said))
-    role, announced = _introduced(said, role)
-    cited = citation(said)
-    if role == "claim" and (announced or cited < len(said)):
-        said = said[announced].upper() + said[announced + 1 : cited]
-        reading = Reading(said)
-    if role != "claim":
-        return Claim(role, said, reading)
+        return Claim("blank", "", None, likely="blank")
+    if kind == "row":
+        said = _CELL_BORDER.sub(": ", said, count=1)
+    reading = read_once(said)
+    likely = _role(said, reading, kind, is_title=_is_title(clause, said))
+    likely, announced = _introduced(said, likely)
+    spoken = spoken_words(said)
+    if confirms(spoken) and (asked := _asked_before(preceding, question)):
+        return _confirmation(spoken, asked)
+    if likely != "claim" and is_courtesy(said, spoken, likely):
+        return Claim(likely, said, reading, likely=likely)
+    if likely == "claim":
+        cited = citation(said)
+        if announced or cited < len(said):
+            said = said[announced].upper() + said[announced + 1 : cited]
+            reading = read_once(said)
+    elif _ends_in_question(said):
+        said = statement_in(said)
+        reading = read_once(said)
     whole = _resolved(said, preceding)
-    return Claim(role, whole, reading if whole == said else Reading(whole), announced)
+    return Claim("claim", whole, reading if whole == said else read_once(whole), announced, likely)
+
+
+def _asked_before(preceding: Sequence[str], question: str) -> str:
+    """Return the yes-or-no question that a bare "Yes." answers: the answer's own, or the user's."""
+    if preceding and _ends_in_question(preceding[-1]):
+        return preceding[-1] if asks_yes_or_no(preceding[-1]) else ""
+    last = split_sentences(question.strip())[-1:] if question.strip() else []
+    return last[0].strip() if last and asks_yes_or_no(last[0].strip()) else ""
+
+
+def _confirmation(spoken: Sequence[str], question: str) -> Claim:
+    """Return a bare "Yes." as what it states."""
+    text = as_statement(question, negated=bool(spoken) and spoken[0] in {"no", "nope", "never"})
+    return Claim("claim", text, Reading(text), likely="greeting")
 
 
 def _read_fence(clause: str, preceding: Sequence[str]) -> Claim:
-    """Return the claims in a fence as one; program text claims nothing."""
+    """Return the claims in a fence as one; program text claims nothing, prose and data do."""
     segmenter = ClauseSegmenter()
     before, found = list(preceding), []
     for part in [*segmenter.feed(prose_in_fence(clause)), *segmenter.finish()]:
         claim = read_claim(part.text, kind="prose" if part.kind == "code" else part.kind, preceding=before)
-        if claim.role == "claim":
+        if claim.role == "claim" and claim.likely in {"claim", "instruction"}:
             found.append(claim.text)
             before.append(claim.text)
     text = " ".join(map(_ended, found))
-    return Claim("claim", text, Reading(text)) if found else Claim("blank", "", None)
+    return Claim("claim", text, Reading(text)) if found else Claim("blank", "", None, likely="blank")
 
 
 def _introduced(said: str, role: ClauseRole) -> tuple[ClauseRole, int]:
@@ -164,9 +199,24 @@ def visible(text: str) -> str:
     return without_lookalikes("".join(shown).translate(_FULL_WIDTH))
 
 
+def _spaced(text: str) -> str:
+    """Return a text with one space for each stretch of white space: where a line is wrapped says nothing."""
+    return text if text.isprintable() and "  " not in text else _SPACES.sub(" ", text)
+
+
+def _places_of(text: str) -> list[int]:
+    """Return where each character of the same text with single spaces stands in it, and where it ends."""
+    places: list[int] = []
+    end = 0
+    for gap in _SPACES.finditer(text):
+        places += range(end, gap.start() + 1)
+        end = gap.end()
+    return [*places, *range(end, len(text) + 1)]
+
+
 def role_of(clause: str, *, kind: str = "prose") -> ClauseRole:
-    """Return whether a clause states something, and if not, what it is."""
-    return read_claim(clause, kind=kind).role
+    """Return what word lists take a clause for: a claim, or one of the roles that state nothing."""
+    return read_claim(clause, kind=kind).likely
 
 
 def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statement, ...]:
@@ -174,8 +224,9 @@ def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statem
     found: list[Statement] = []
     start, before = 0, list(preceding)
     for sentence in split_sentences(clause):
-        stated = _statements_in(sentence, before)
-        found += [replace(each, start=start + each.start, end=start + each.end) for each in stated]
+        stated = _statements_in(_spaced(sentence), before)
+        places = _places_of(sentence)
+        found += [replace(each, start=start + places[each.start], end=start + places[each.end]) for each in stated]
         before += [each.text for each in stated]
         start += len(sentence)
     return tuple(found)
@@ -184,7 +235,7 @@ def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statem
 def _statements_in(sentence: str, preceding: Sequence[str]) -> list[Statement]:
     start, end = body_of(sentence)
     claim = read_claim(sentence, preceding=preceding)
-    if claim.role != "claim":
+    if claim.likely != "claim":
         return []
     end = start + citation(sentence[start:end])
     start += claim.announced
@@ -266,8 +317,11 @@ def _is_title(clause: str, said: str) -> bool:
 
 def _asks(said: str) -> bool:
     """Whether a clause asks something rather than state it in the form of a question."""
-    ends = said.rstrip("\"'”’)]*_ ")
-    return ends.endswith("?") and not _TAG_QUESTION.search(said) and not _DID_YOU_KNOW.match(said)
+    return _ends_in_question(said) and not _TAG_QUESTION.search(said) and not _DID_YOU_KNOW.match(said)
+
+
+def _ends_in_question(said: str) -> bool:
+    return said.rstrip("\"'”’)]*_ ").endswith("?")
 
 
 def _is_instruction(spoken: list[str]) -> bool:

@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.entailment import Opinion, Weighed
     from director_ai.core.scoring.slots import SlotDifference
 
-__all__ = ["ClauseVerdict", "Limits", "Verdict", "combine_verdicts", "task_type_of"]
+__all__ = ["ClauseVerdict", "JudgeMode", "Limits", "Verdict", "combine_verdicts", "task_type_of"]
 
 Verdict = Literal["supported", "not_a_claim", "unverified", "unsupported", "not_evaluated"]
-"""The first and second release a clause; the third does under the `open` policy alone; the last two never do."""
+"""The first and second release a clause; the third does under the `open` policy alone; the last two do not."""
+_RELEASED: Final = frozenset({"supported", "not_a_claim", "unverified"})
+
+
+JudgeMode = Literal["model", "heuristic"]
+"""What decided: the entailment model beside words and values, or words and values alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,16 @@ class ClauseVerdict:
     opinion: Opinion | None = None
     source: int = 0
     """Which of the chunks says most about it."""
+    mode: JudgeMode = "heuristic"
+    """The default is the weaker one, so that a judge that does not say what it used promises too little."""
+
+    @property
+    def may_be_shown(self) -> bool:
+        """Whether the clause is released as it is.
+
+        A clause in a language that is not supported was not evaluated; an open profile shows it all the same.
+        """
+        return self.verdict in _RELEASED or (self.reason == "language_not_supported" and self.coherence == 1.0)
 
     @property
     def is_claim(self) -> bool:
@@ -84,7 +99,7 @@ def combine_verdicts(
     """Return the score of a text; `chunk_scores` are the divergences of the worst clause from each of its chunks."""
     worst = worst_of(verdicts)
     score = worst.coherence if worst else 1.0
-    failed = any(verdict.verdict == "not_evaluated" for verdict in verdicts)
+    failed = any(verdict.verdict == "not_evaluated" and not verdict.may_be_shown for verdict in verdicts)
     approved = score >= limits.threshold and not failed
     contradiction = worst.contradiction if worst else 0.0
     opinion = worst.opinion if worst else None

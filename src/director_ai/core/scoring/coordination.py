@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LONGEST_SUBJECT", "WORD", "Part", "coordinated", "has_verb", "is_verb", "spoken_words"]
 
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*+")
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 LONGEST_SUBJECT = 6
 _COORDINATORS, _CONTRASTING = words("and but"), words("while whereas")
 _SKIPPED = ADVERBS | CONNECTIVES | words("not also then still now therefore thus")

@@ -11,7 +11,7 @@ from director_ai.core.grammar import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CourtesyRole", "announcement", "citation", "courtesy_of", "introduction"]
+__all__ = ["CourtesyRole", "announcement", "citation", "confirms", "courtesy_of", "introduction", "is_courtesy"]
 
 CourtesyRole = Literal["greeting", "offer", "hedge", "instruction"]
 
@@ -25,8 +25,8 @@ _GREETING = words(
     "know fascinating interesting isn't delighted explain assist one by and but about glad"
 )
 _OFFER = re.compile(
-    r"(?:(?:sure|certainly|of course|absolutely|gladly|yes|okay|ok|alright|great|first|firstly|now|well)[,!:] )?+"
-    r"(?:(?:so |and |just |please |but |then )*+"
+    r"(?:(?:sure|certainly|of course|absolutely|gladly|yes|okay|ok|alright|great|first|firstly|now|well)[,!:] )?"
+    r"(?:(?:so |and |just |please |but |then )*"
     r"(?:let me (?:know|explain|check|summari[sz]e|walk|see|help|give|show)|feel free|"
     r"do not hesitate|don['’]t hesitate|reach out|"
     r"happy to help|glad to help|hope (?:this|that|it) helps|i hope (?:this|that|it|you)|"
@@ -39,16 +39,25 @@ _OFFER = re.compile(
     r"(?:in|to) (?:short|summary|brief|sum up|summari[sz]e)|good (?:question|luck)|great question))",
     re.IGNORECASE,
 )
+_ASSENT = words(
+    "yes yeah yep yup no nope right exactly correct absolutely certainly definitely sure surely indeed precisely true "
+    "affirmative naturally totally course ahead never"
+)
+_CONFIRMING = _ASSENT | words(
+    "that's that is you've got it you of go no problem worries at all just please do can may it's this quite very "
+    "much so spot on entirely perfectly fine okay ok by means any not"
+)
+_FEW = 4
 _LONGEST_OFFER = 160
 _MOST_PARTS = 4
 _SYMPATHY = re.compile(
-    r"(?:i['’]m |i am |we['’]re |so |very )*+(?:sorry|glad|happy|pleased|thanks|thank you|congratulations)"
+    r"(?:i['’]m |i am |we['’]re |so |very )*(?:sorry|glad|happy|pleased|thanks|thank you|congratulations)"
     r"(?: (?:to (?:hear|see|know|learn)|for|on|about|that (?:(?:this|that|it) happened|you (?:had|feel|felt|went)))\b"
     r"[^.!?;:,]{0,60})?[.!]",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"(?:well, |hmm, |honestly, |unfortunately, |sorry, (?:but )?|i['’]m sorry, (?:but )?|i am sorry, (?:but )?)*+"
+    r"(?:well, |hmm, |honestly, |unfortunately, |sorry, (?:but )?|i['’]m sorry, (?:but )?|i am sorry, (?:but )?)*"
     r"(?:i(?:['’]m| am) (?:not (?:sure|certain)|unsure|afraid)|"
     r"i (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) "
     r"(?:know|say|tell|find|confirm|be sure|have)|it depends|that depends|this depends|i (?:think|believe|guess) so|"
@@ -69,7 +78,7 @@ _RULES = (
     r"(?:polic(?:y|ies)|terms(?: and conditions| of (?:use|service))?|guidelines?|rules|handbook|agreement|contract)"
 )
 _SOURCE = (
-    rf"(?:(?:our|the|your|this|these|my) )?+(?:{_NOT_IN_FORCE}(?-i:[a-z][a-z-]{{0,20}}) ){{0,4}}?(?:{_TEXTS}|{_RULES})"
+    rf"(?:(?:our|the|your|this|these|my) )?(?:{_NOT_IN_FORCE}(?-i:[a-z][a-z-]{{0,20}}) ){{0,4}}?(?:{_TEXTS}|{_RULES})"
     r"(?: (?:above|below|provided|given|available|here)| (?:you|i|we)(?:'ve)? (?:provided|gave|shared|have|was given))?"
 )
 _THIS = (
@@ -78,8 +87,8 @@ _THIS = (
 )
 _AT_PRESENT = r"(?: (?:further|right now|at the moment|here|at this time|today|yet|specifically|directly))?"
 _KINDS_OF_ADVICE = (
-    r"(?:(?:any |specific |personal |personali[sz]ed )*+"
-    r"(?:(?:medical|legal|financial|investment|tax|professional|health)(?:,? (?:or|and) |, )?)++ )"
+    r"(?:(?:any |specific |personal |personali[sz]ed )*"
+    r"(?:(?:medical|legal|financial|investment|tax|professional|health)(?:,? (?:or|and) |, )?)+ )"
 )
 _ADVICE = rf"{_KINDS_OF_ADVICE}?(?:advice|guidance|opinions?|recommendations?|diagnos[ei]s)"
 _PROFESSION = (
@@ -96,7 +105,7 @@ _TROUBLE = (
     r"frustration)(?: (?:this|that|it) (?:may have |might have |has )?caused(?: you)?)?"
 )
 _FEELING = r"(?:frustrating|upsetting|annoying|disappointing|stressful|difficult|confusing|worrying|hard|inconvenient)"
-_GLADLY = r"(?:fully |completely |totally |do |really |sincerely |truly |certainly |can |well )*+"
+_GLADLY = r"(?:fully |completely |totally |do |really |sincerely |truly |certainly |can |well )*"
 
 _NO_REASON = r"(?!(?:because|since|as|which|who|until|unless|if|when|while|but|and|is|are|has|have)\b)"
 
@@ -136,7 +145,7 @@ _IS_KIND = (
     rf" (?:that )?(?:this|that|it) (?:must|can|may|might) be (?:very |quite |really )?{_FEELING})?|"
     rf"(?:i|we) (?:do |must |want to |would like to )?{_GLADLY}apologi[sz]e(?: again)?(?: for {_TROUBLE})?|"
     rf"(?:my |our )?(?:sincere )?apologies(?: for {_TROUBLE})?|"
-    rf"(?:(?:i'm|i am|we're|we are) )?(?:so |very |really )*+sorry(?: (?:about|for) (?:that|this|it|{_TROUBLE}))?|"
+    rf"(?:(?:i'm|i am|we're|we are) )?(?:so |very |really )*sorry(?: (?:about|for) (?:that|this|it|{_TROUBLE}))?|"
     r"(?:many )?(?:thanks|thank you)(?: (?:so|very) much| again)?"
     r"(?: for (?:reaching out|asking|your (?:question|message|patience|interest|understanding|feedback|time)|waiting|"
     r"contacting us|getting in touch|letting (?:me|us) know))?|"
@@ -145,14 +154,18 @@ _IS_KIND = (
     r"(?: together)?(?: step by step| one by one)?"
 )
 _ADVISER = (
-    rf"(?:us|them|(?:an?|your|our|the) (?:(?:local|own|qualified|licensed|independent) )?(?:{_PROFESSION}|advis[eo]r|"
-    r"specialist|expert|professional|team|(?:customer )?(?:support|service)(?: team)?|branch|bank|website|manager))"
+    rf"(?:us|them|support|(?:an?|your|our|the) (?:(?:local|own|qualified|licensed|independent) )?(?:{_PROFESSION}|"
+    r"advis[eo]r|agent|specialist|expert|professional|team|(?:customer )?(?:support|service)(?: team)?|branch|bank|"
+    rf"website|manager)(?: or (?:(?:an?|your|our|the) )?(?:{_PROFESSION}|advis[eo]r|specialist|expert))?)"
+)
+_ASK = (
+    r"(?:speak(?:ing)? (?:to|with)|talk(?:ing)? (?:to|with)|contact(?:ing)?|consult(?:ing)?(?: with)?|ask(?:ing)?|"
+    r"visit(?:ing)?|call(?:ing)?|check(?:ing)? with|reach(?:ing)? out to|get(?:ting)? in touch with)"
 )
 _REFERS = (
-    r"(?:i|we)(?:'d| would)? (?:recommend|suggest|advise) (?:that you )?(?:speak(?:ing)? (?:to|with)|"
-    rf"talk(?:ing)? (?:to|with)|contact(?:ing)?|consult(?:ing)?(?: with)?|ask(?:ing)?|visit(?:ing)?|call(?:ing)?) "
-    rf"{_ADVISER}|you (?:may|might) (?:want|wish|like) to (?:call|contact|consult|ask|visit|speak (?:to|with)|"
-    rf"talk (?:to|with)) {_ADVISER}"
+    rf"(?:(?:i|we)(?:'d| would)? (?:recommend|suggest|advise) (?:that you )?|you (?:may|might) (?:want|wish|like) to |"
+    rf"(?:please |then |simply |just )*){_ASK} {_ADVISER}(?: (?:directly|first))?"
+    r"(?: (?:before|about|whether|if|for|so that|regarding|on|to be) [^.!?;:,\d]{1,60})?"
 )
 _BREAK = re.compile(r"(?:[,;!:]|[.…]|\s[–—-])\s+(?:(?:and|but|so|however,)\s)?", re.IGNORECASE)
 _FORMS: Final[tuple[tuple[CourtesyRole, str], ...]] = (
@@ -165,12 +178,12 @@ _BESIDE: Final = tuple(
 )
 _BEFORE_ANY = re.compile(
     r"(?:(?:unfortunately|sadly|regrettably|well|okay|ok|oh|hmm|honestly|first|so|but|and|still|again)(?:,? )|"
-    rf"as {_ASSISTANT},? )*+",
+    rf"as {_ASSISTANT},? )*",
     re.IGNORECASE,
 )
 
 _INTRODUCES = re.compile(
-    r"(?:(?:so|and|but|also|well|sorry|unfortunately|please|just|do|okay|yes),? )*+(?:"
+    r"(?:(?:so|and|but|also|well|sorry|unfortunately|please|just|do|okay|yes),? )*(?:"
     r"(?:first|firstly|first of all|now), |"
     r"(?:in (?:short|summary|brief|conclusion|other words|fact)|to (?:sum up|summari[sz]e|be clear|clarify|"
     r"answer your question))[,:] |"
@@ -193,7 +206,7 @@ _INTRODUCES = re.compile(
 )
 """What comes before a statement and takes nothing from it: "In short, …", "According to our policy, …"."""
 _ANNOUNCES = re.compile(
-    r"(?:(?:so|and|but|also|well|sorry|unfortunately|please|just|do),? )*+(?:"
+    r"(?:(?:so|and|but|also|well|sorry|unfortunately|please|just|do),? )*(?:"
     r"(?:i'm|i am|i (?:do not|don't|cannot|can't)|it|that|this) "
     r"(?:not (?:sure|certain)|unsure|know|say|tell|be sure|depends)\b[^.!?;:,]{0,60}, "
     r"but (?:i (?:think|believe) (?:that )?)?|"
@@ -219,6 +232,18 @@ def courtesy_of(said: str, spoken: Sequence[str], *, named: bool) -> CourtesyRol
     if not named and len(said) < _LONGEST_OFFER and _OFFER.match(said):
         return "offer"
     return _beside(_plain(said).rstrip(" .!…,;:\n\"'"))
+
+
+def is_courtesy(said: str, spoken: Sequence[str], role: str) -> bool:
+    """Whether all of a clause is made of greetings, thanks, refusals and the like, in words that allow no doubt."""
+    if role == "connective":
+        return len(spoken) <= _FEW
+    return _GREETING.issuperset(spoken) or _beside(_plain(said).rstrip(" .!…,;:\n\"'")) is not None
+
+
+def confirms(spoken: Sequence[str]) -> bool:
+    """Whether a clause is nothing but a "yes" or a "no", in whatever words."""
+    return bool(spoken) and _CONFIRMING.issuperset(spoken) and not _ASSENT.isdisjoint(spoken)
 
 
 def introduction(said: str) -> int:

@@ -8,7 +8,7 @@ the facts have. They are weighed by two logistic functions whose weights were fi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from director_ai.core.ranges import as_score
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.types import EvidenceChunk
 
-__all__ = ["Entailer", "Features", "Opinion", "Weighed", "premises_of", "read_opinions", "weigh"]
+__all__ = ["Entailer", "Features", "Opinion", "Weighed", "overrule", "premises_of", "read_opinions", "weigh"]
 
 MOST_PREMISE: Final = 6_000
 """Characters of evidence that are read as one premise; what comes after is less relevant than all of it."""
 SINGLES: Final = 2
 """Facts that are also read alone: among others, a short one may be overlooked."""
 _CERTAIN: Final = 1e-4
+_CONTRADICTED: Final = 0.01
+"""Support of a claim that a value contradicts, at most."""
 _HOPELESS: Final = -3.0
 """Log-odds below which support falls as fast as the model says that the facts contradict the claim, and no faster."""
 _SLOWEST: Final = 0.02
@@ -91,11 +93,14 @@ class Weighed:
     """Of the model on the first facts alone."""
 
 
-def premises_of(chunks: Sequence[EvidenceChunk]) -> list[str]:
-    """Return what a claim is compared with: the facts together, the most relevant first, then the first ones alone."""
+def premises_of(chunks: Sequence[EvidenceChunk], *, alone: bool = False) -> list[str]:
+    """Return what a claim is compared with: the facts together, the most relevant first, then the first ones alone.
+
+    With `alone`, each fact is one premise and nothing is joined.
+    """
     texts = [chunk.text.strip() for chunk in chunks if chunk.text.strip()]
-    if not texts:
-        return []
+    if not texts or alone:
+        return [text[:MOST_PREMISE] for text in texts]
     joined = " ".join(texts)
     while len(joined) > MOST_PREMISE and len(texts) > 1:
         texts = texts[:-1]
@@ -134,6 +139,11 @@ def weigh(claim: Reading, evidence: Reading, opinions: Sequence[Opinion] | None)
         opinion=opinions[0] if opinions else None,
         singles=tuple(opinions[1:]) if opinions else (),
     )
+
+
+def overrule(weighed: Weighed) -> Weighed:
+    """Return the same with a contradiction that nothing outvotes."""
+    return replace(weighed, support=min(weighed.support, _CONTRADICTED), contradiction=1.0)
 
 
 def features_of(

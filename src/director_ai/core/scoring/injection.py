@@ -33,7 +33,7 @@ __all__ = ["InjectionDetector", "PairJudge"]
 _OPTIONS: Final = ("entailer", "stage1_weight", "threshold")
 _ENTITIES: Final = frozenset({"name", "number", "money", "percent", "duration", "date", "time"})
 _LINK: Final = re.compile(
-    r"(?:https?://|www\.)[^\s)\]>\"']++|[\w.+-]{1,64}+@[\w.-]{1,64}+|\b[\w-]{2,40}+\.(?:com|org|net|io|example)\b"
+    r"(?:https?://|www\.)[^\s)\]>\"']+|[\w.+-]{1,64}@[\w.-]{1,64}|\b[\w-]{2,40}\.(?:com|org|net|io|example)\b"
 )
 _NO_CLAIM: Final = frozenset({"blank", "greeting", "question", "offer", "heading", "connective", "hedge"})
 _NEAR: Final = 6  # sentences of a long intent that a claim is compared with; the rest has less to do with it

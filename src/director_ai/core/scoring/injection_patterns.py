@@ -286,12 +286,12 @@ _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 _LIKE: Final = "аеорсухіјѕһԁԛԝɡɑαοερτυνικβօսոհıøđłᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ℮ⱴ"
 _LATIN: Final = "aeopcyxijshdqwgaaoeptuvikbounhiodlabcdefghijklmnoprstuvwyzev"
 _LOOKALIKES: Final = str.maketrans(f"{_LIKE}{_LIKE.upper()}’‘“”«»„‟′＂", f'{_LATIN}{_LATIN.upper()}\'\'""""""\'"')
-_SPACED: Final = re.compile(r"(?<!\w)\w(?:[ .*_-]\w(?!\w)){3,}+")
+_SPACED: Final = re.compile(r"(?<!\w)\w(?:[ .*_-]\w(?!\w)){3,}")
 _SPACER: Final = re.compile(r"[ .*_-]")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}+")
-_HEX: Final = re.compile(r"(?:(?:\\x|0x)?[0-9a-fA-F]{2}[ ,:]?){12,}+")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}")
+_HEX: Final = re.compile(r"(?:(?:\\x|0x)?[0-9a-fA-F]{2}[ ,:]?){12,}")
 _NO_HEX: Final = re.compile(r"0x|[^0-9a-fA-F]")
-_BITS: Final = re.compile(r"(?:[01]{8} ?){6,}+")
+_BITS: Final = re.compile(r"(?:[01]{8} ?){6,}")
 _TOLD: Final = ("ignore", "instruction", "previous", "prompt", "system", "password", "disregard")
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 _FILLER: Final = re.compile(r"[\s\d=_.*#|~+,\u2500-\u257f-]+")
@@ -347,7 +347,7 @@ def _invisible(text: str) -> str:
 
 
 _TOKEN: Final = re.compile(
-    r"https?://|www\.|[^\W_]++(?:'[^\W_]++)*+|\"|(?<![^\W_])'|'(?![^\W_])|[.!?;](?=[\s)]|$)|\n\s*\n|(?<=\w)@(?=\w)|[\n,:|({\[]"
+    r"https?://|www\.|[^\W_]+(?:'[^\W_]+)*|\"|(?<![^\W_])'|'(?![^\W_])|[.!?;](?=[\s)]|$)|\n\s*\n|(?<=\w)@(?=\w)|[\n,:|({\[]"
 )
 _STOP, _LINE, _QUOTE, _LINK, _WORD = ".", "n", '"', "u", "w"
 _SIGNS: Final = {

@@ -9,21 +9,29 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from director_ai.core.ranges import as_score
 from director_ai.core.runtime.interrupts import must_pass
-from director_ai.core.scoring.claims import Claim, read_claim, statements_of
+from director_ai.core.scoring.claims import Claim, body_of, read_claim, statements_of, visible
 from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
-from director_ai.core.scoring.entailment import Opinion, premises_of, read_opinions, weigh
+from director_ai.core.scoring.entailment import Opinion, Weighed, overrule, premises_of, read_opinions, weigh
+from director_ai.core.scoring.questions import OFFER
+from director_ai.core.scoring.same_subject import content_words, contradicts, foreign_words
+from director_ai.core.scoring.slots.agreement import MEASURES
+from director_ai.core.scoring.slots.comparison import VALUE_KINDS, compare_readings
 from director_ai.core.scoring.slots.reading import Reading
+from director_ai.core.scoring.slots.values import Interval
 from director_ai.core.types import EvidenceChunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from director_ai.core.scoring.claims import ClauseRole
+    from director_ai.core.scoring.slots import Slot
     from director_ai.core.segment import Clause
 
 __all__ = ["Ask", "Circumstances", "Judgement", "judge_clauses", "read_chunks", "remember", "without_model"]
@@ -36,6 +44,22 @@ Ask = tuple[Literal["evidence", "predict"], tuple[Any, ...]]
 """
 Judgement = Generator[Ask, Any, list[ClauseVerdict]]
 
+CLAIM_QUESTION = "Does this state something?"
+"""The premise with which the bundled model tells a claim from small talk: "supported" means that it is a claim."""
+MARGIN = 0.8
+"""Probability with which one fact must entail a rewrite: more than what keeps a clause that the model wrote itself."""
+_DOUBTFUL = 0.3
+LEAST_OPINION = 0.26
+"""Probability that the model must give to "the facts together support it", whatever the other signals say.
+
+Chosen on shared/data/dev/answers: errors caught rise from 59 to 69 %, right clauses kept stay at 92 %."""
+_BARELY = 0.9
+"""Support of such a claim at most: below every closed profile's threshold for repairs, above every limit for halts."""
+_SURE_CONTRADICTION = 0.8
+"""Of an open profile. In an independent sweep this removed 39 % of errors and kept 97 % of right clauses."""
+_UNSURE = 0.45
+"""Support, or contradiction, of what is neither clear: below the open profiles' threshold."""
+_NEAREST = 5
 MOST_CHUNKS = 20
 REMEMBERED = 3
 """Clauses before one that may say what it is about."""
@@ -51,6 +75,12 @@ class Circumstances:
     policy: Literal["open", "closed"] = "closed"
     threshold: float = 0.5
     use_model: bool = True
+    knows_claims: bool = False
+    """The model answers `CLAIM_QUESTION`; otherwise word lists tell what is no claim."""
+    is_english: Callable[[str, Sequence[str]], bool] = lambda _text, _preceding: True
+    """Whether rules and model speak the language of a text."""
+    one_fact: bool = False
+    """A claim must be entailed by one fact alone, with a margin: what is asked of a rewrite."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -72,25 +102,114 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
     """Return a verdict for each clause; `said` is what was said before them, and gets what these clauses say."""
     verdicts: list[ClauseVerdict | _Open] = []
     for clause in clauses:
-        claim = read_claim(clause.text, kind=clause.kind, preceding=said[-REMEMBERED:])
+        before = tuple(said[-REMEMBERED:])
+        claim = read_claim(clause.text, kind=clause.kind, preceding=before, question=circumstances.prompt)
         if claim.role == "claim":
-            verdicts.append((yield from _look_up(clause, claim, tuple(said[-REMEMBERED:]), circumstances)))
+            verdicts.append((yield from _look_up(clause, claim, before, circumstances)))
         else:
-            verdicts.append(_kept(clause, claim))
+            verdicts.append(_kept(clause, claim.role, claim.text))
         if claim.role in {"claim", "question"}:  # "Shall we? That costs 15 EUR." is about what was asked
-            remember(said, claim.text)
+            remember(said, _remembered(clause, claim))
     waiting = [each for each in verdicts if isinstance(each, _Open)]
-    opinions: list[list[Opinion]] | None = None
-    if circumstances.use_model and waiting:
-        opinions = yield from _opinions(waiting)
-        if opinions is None:
-            return [_failed(each, "model_error") if isinstance(each, _Open) else each for each in verdicts]
-    said_of = iter(opinions or ())
-    weighed = [_weighed(each, next(said_of, None), circumstances) for each in waiting]
-    if circumstances.use_model:
-        weighed = yield from _in_parts(waiting, weighed, circumstances)
-    ready = iter(weighed)
+    weighed = yield from _judged(waiting, circumstances)
+    ready = iter((yield from _without_asides(waiting, weighed, circumstances)))
     return [next(ready) if isinstance(each, _Open) else each for each in verdicts]
+
+
+def _remembered(clause: Clause, claim: Claim) -> str:
+    """Return what a later clause may refer to: a question as it was asked, since a "Yes." may answer it."""
+    return clause.text.strip() if claim.likely == "question" else claim.text
+
+
+def _judged(waiting: Sequence[_Open], circumstances: Circumstances) -> Generator[Ask, Any, list[ClauseVerdict]]:
+    """Return the verdicts on claims whose evidence is known."""
+    asked = [each for each in waiting if each.premises]
+    opinions: list[list[Opinion]] | None = None
+    if circumstances.use_model and asked:
+        opinions = yield from _opinions(asked)
+        if opinions is None:
+            return [_failed(each, "model_error") for each in waiting]
+    said_of = iter(opinions or ())
+    weighed = [
+        _weighed(each, next(said_of, None), circumstances) if each.premises else _without_evidence(each, circumstances)
+        for each in waiting
+    ]
+    return (yield from _in_parts(waiting, weighed, circumstances)) if circumstances.use_model else weighed
+
+
+_ASIDES: Final = frozenset({"greeting", "question", "offer", "heading", "connective", "hedge"})
+"""What word lists take for no claim. An instruction is none of them: "Take two tablets." advises."""
+_SURELY_NONE: Final = 0.35
+"""Probability of "no claim" from which on a clause is exempt; chosen on the held-out twelfth of training/claims."""
+_LIKELY_NONE: Final = 0.1
+"""The same for a question about what the user wants or has, in which no value and no unknown name stands."""
+_DENIES: Final = re.compile(r"\b(?:know|aware|heard?|think|see) of (?:any|no)\b", re.IGNORECASE)
+"""Denies that there is such a thing, in the words of somebody who does not know: "I'm not aware of any risk."."""
+_SMALL: Final = 12
+"""Counts up to here may belong to a phrase: "Two things:"."""
+
+
+def _without_asides(
+    waiting: Sequence[_Open], verdicts: Sequence[ClauseVerdict], circumstances: Circumstances
+) -> Generator[Ask, Any, list[ClauseVerdict]]:
+    """Exempt unsupported clauses that state nothing: sympathy, limits of the speaker, questions, offers of help.
+
+    Only what would not be released is asked about, so supported clauses cost nothing more.
+    """
+    found = list(verdicts)
+    places = [
+        place
+        for place, (each, verdict) in enumerate(zip(waiting, verdicts, strict=True))
+        if verdict.verdict == "unsupported"
+        and not circumstances.one_fact
+        and _may_state_nothing(each, verdict, circumstances)
+    ]
+    if not circumstances.knows_claims:
+        exempt = [place for place in places if waiting[place].claim.likely in _ASIDES]
+    else:
+        pairs = [(CLAIM_QUESTION, waiting[place].clause.text.strip()) for place in places]
+        opinions = (yield from _predicted(pairs)) if pairs else []
+        if opinions is None:
+            return [_failed(each, "model_error") if at in places else found[at] for at, each in enumerate(waiting)]
+        exempt = [
+            place
+            for place, opinion in zip(places, opinions, strict=True)
+            if 1.0 - opinion.supported >= _least_none(waiting[place])
+        ]
+    for place in exempt:
+        likely = waiting[place].claim.likely
+        role = likely if likely in _ASIDES else "aside"
+        found[place] = _kept(waiting[place].clause, role, found[place].claim if role == "question" else "")
+    return found
+
+
+def _least_none(each: _Open) -> float:
+    """Return the probability of "no claim" that a clause needs to be exempt."""
+    asks = each.claim.likely == "question" and OFFER.match(each.clause.text.strip())
+    return _LIKELY_NONE if asks else _SURELY_NONE
+
+
+def _may_state_nothing(each: _Open, verdict: ClauseVerdict, circumstances: Circumstances) -> bool:
+    """Whether no value and no name speaks against it: those are always judged, whatever stands around them."""
+    reading = each.claim.reading
+    if reading is None or verdict.contradiction == 1.0 or _DENIES.search(each.claim.text):
+        return False
+    known = [_read(premise) for premise in (*each.premises[:1], circumstances.prompt) if premise]
+    is_question = each.claim.likely == "question"
+    for placed in reading.placed:
+        slot = placed.slot
+        if slot.kind not in VALUE_KINDS or (slot.kind == "number" and _is_small(slot)):
+            continue
+        if not is_question or not any(text.has_value(slot) for text in known):
+            return False
+    if each.claim.likely == "greeting":
+        return each.claim.text == visible(each.clause.text[slice(*body_of(each.clause.text))])  # not a "Yes."
+    vocabulary = set().union(*(text.vocabulary for text in known))
+    return all(set(str(name.slot.value).lower().split()) & vocabulary for name in reading.names)
+
+
+def _is_small(slot: Slot) -> bool:
+    return isinstance(slot.value, Interval) and slot.value.high <= _SMALL and slot.unit not in MEASURES
 
 
 def without_model(clauses: Sequence[Clause]) -> Judgement:
@@ -100,7 +219,9 @@ def without_model(clauses: Sequence[Clause]) -> Judgement:
         claim = read_claim(clause.text, kind=clause.kind)
         is_claim = claim.role == "claim"
         verdicts.append(
-            _failed(_Open(clause, claim, (), []), "model_unavailable") if is_claim else _kept(clause, claim)
+            _failed(_Open(clause, claim, (), []), "model_unavailable")
+            if is_claim
+            else _kept(clause, claim.role, claim.text)
         )
     yield from ()  # a plan without questions
     return verdicts
@@ -122,7 +243,7 @@ def _in_parts(
     """
     asked: dict[int, list[_Open]] = {}
     for place, (each, verdict) in enumerate(zip(waiting, weighed, strict=True)):
-        is_doubtful = verdict.verdict != "supported" and not verdict.differences
+        is_doubtful = verdict.verdict != "supported" and not verdict.differences and each.premises
         said = statements_of(each.claim.text) if is_doubtful else ()
         if len(said) > 1:
             asked[place] = [each._replace(claim=Claim("claim", part.text, Reading(part.text))) for part in said]
@@ -152,8 +273,21 @@ def _look_up(
     chunks = read_chunks(answer)
     if chunks is None:
         return _failed(_Open(clause, claim, (), []), "retriever_invalid")
-    premises = premises_of(chunks)
-    return _Open(clause, claim, chunks, premises) if premises else _without_evidence(clause, claim, circumstances)
+    opened = _Open(clause, claim, chunks, premises_of(chunks, alone=circumstances.one_fact))
+    if circumstances.is_english(claim.text, preceding):
+        return opened
+    return _not_english(opened, circumstances)
+
+
+def _not_english(each: _Open, circumstances: Circumstances) -> ClauseVerdict:
+    """Return the verdict on a clause in a language that neither rules nor model speak: only a fact's own words pass."""
+    said = " ".join(each.claim.text.casefold().split()).strip(" .!?")
+    if said and any(said in " ".join(chunk.text.casefold().split()) for chunk in each.chunks):
+        return dataclasses.replace(
+            _failed(each, "entailed"), verdict="supported", coherence=1.0, support=1.0, chunks=each.chunks
+        )
+    is_open = circumstances.policy == "open"
+    return dataclasses.replace(_failed(each, "language_not_supported"), coherence=1.0 if is_open else 0.0)
 
 
 def read_chunks(answer: object) -> tuple[EvidenceChunk, ...] | None:
@@ -177,25 +311,32 @@ def _plain(chunk: Any) -> EvidenceChunk:
 
 def _opinions(waiting: Sequence[_Open]) -> Generator[Ask, Any, list[list[Opinion]] | None]:
     """Ask the model about all claims at once; None where it failed or answered with something else."""
-    pairs = [(premise, each.claim.text) for each in waiting for premise in each.premises]
-    try:
-        answer = yield "predict", (pairs,)
-    except BaseException as error:
-        if must_pass(error):
-            raise
-        return None
-    opinions = read_opinions(answer, len(pairs))
+    opinions = yield from _predicted([(premise, each.claim.text) for each in waiting for premise in each.premises])
     if opinions is None:
         return None
     rest = iter(opinions)
     return [list(itertools.islice(rest, len(each.premises))) for each in waiting]
 
 
+def _predicted(pairs: list[tuple[str, str]]) -> Generator[Ask, Any, list[Opinion] | None]:
+    try:
+        answer = yield "predict", (pairs,)
+    except BaseException as error:
+        if must_pass(error):
+            raise
+        return None
+    return read_opinions(answer, len(pairs))
+
+
 def _weighed(each: _Open, opinions: list[Opinion] | None, circumstances: Circumstances) -> ClauseVerdict:
     assert each.claim.reading is not None  # noqa: S101 - a claim was read
-    weighed = weigh(each.claim.reading, _read(each.premises[0]), opinions)
+    if circumstances.one_fact:
+        weighed, best = _weigh_alone(each, opinions)
+    else:
+        weighed = weigh(each.claim.reading, _read(each.premises[0]), opinions)
+        best = max(range(len(weighed.singles)), key=lambda at: weighed.singles[at].supported, default=0)
+        weighed = _settle(each, weighed, circumstances)
     verdict, reason, coherence = verdict_of(weighed, policy=circumstances.policy, threshold=circumstances.threshold)
-    best = max(range(len(weighed.singles)), key=lambda at: weighed.singles[at].supported, default=0)
     return ClauseVerdict(
         clause=each.clause.text,
         start=each.clause.start,
@@ -213,29 +354,86 @@ def _weighed(each: _Open, opinions: list[Opinion] | None, circumstances: Circums
     )
 
 
-def _kept(clause: Clause, claim: Claim) -> ClauseVerdict:
-    return ClauseVerdict(
-        clause=clause.text,
-        start=clause.start,
-        role=claim.role,
-        verdict="not_a_claim",
-        reason="not_a_claim",
-        coherence=1.0,
-        claim=claim.text if claim.role == "question" else "",
+def _weigh_alone(each: _Open, opinions: list[Opinion] | None) -> tuple[Weighed, int]:
+    """Return what the one fact says that supports a claim best, and which it is."""
+    assert each.claim.reading is not None  # noqa: S101 - a claim was read
+    found = []
+    for place, premise in enumerate(each.premises):
+        opinion = [opinions[place]] if opinions else None
+        weighed = weigh(each.claim.reading, _read(premise), opinion)
+        is_sure = not weighed.differences and (opinion is None or opinion[0].supported >= MARGIN)
+        found.append(weighed if is_sure else dataclasses.replace(weighed, support=min(weighed.support, _DOUBTFUL)))
+    best = max(range(len(found)), key=lambda at: found[at].support)
+    return found[best], best
+
+
+def _settle(each: _Open, weighed: Weighed, circumstances: Circumstances) -> Weighed:
+    """Return what was weighed with what no model can outvote: another value of just what the claim speaks of.
+
+    Under the open policy that, or a model that is sure of it, is also all that counts as a contradiction.
+    """
+    claim = each.claim.reading
+    assert claim is not None  # noqa: S101 - a claim was read
+    if weighed.opinion and weighed.opinion.supported < LEAST_OPINION:
+        weighed = dataclasses.replace(weighed, support=min(weighed.support, _BARELY))
+    is_closed = circumstances.policy == "closed"
+    if is_closed and not weighed.differences:
+        return weighed  # most claims: nothing more is read
+    facts = [_read(chunk.text) for chunk in each.chunks[:_NEAREST]]
+    context = _topic_of(circumstances.prompt)
+    if weighed.differences and any(_is_contradicted(claim, fact, context) for fact in facts):
+        return overrule(weighed)
+    if any(difference.kind in VALUE_KINDS and difference.evidence for difference in weighed.differences):
+        weighed = dataclasses.replace(weighed, support=min(weighed.support, _UNSURE))
+    if is_closed:
+        return weighed
+    topic = {word for sentence in range(len(claim.topics)) for word in content_words(claim, sentence)}
+    is_about_it = any(not foreign_words(topic, set(fact.t.stems)) for fact in facts)
+    contradicted = max(
+        (opinion.contradicted for opinion in (weighed.opinion, *weighed.singles) if opinion), default=0.0
+    )
+    if is_about_it and contradicted >= _SURE_CONTRADICTION:
+        return dataclasses.replace(weighed, contradiction=round(min(contradicted, 1.0 - weighed.support), 6))
+    return dataclasses.replace(weighed, contradiction=min(weighed.contradiction, _UNSURE))
+
+
+def _is_contradicted(claim: Reading, fact: Reading, context: frozenset[str]) -> bool:
+    differences = compare_readings(claim, fact)
+    return any(
+        contradicts(claim, each, fact, others=[other for other in differences if other is not each], context=context)
+        for each in differences
     )
 
 
-def _without_evidence(clause: Clause, claim: Claim, circumstances: Circumstances) -> ClauseVerdict:
-    """The knowledge base is silent: that is no support, and under the open policy no objection either."""
-    is_open = circumstances.policy == "open"
+@functools.lru_cache(maxsize=64)
+def _topic_of(prompt: str) -> frozenset[str]:
+    asked = Reading(prompt[:2_000])
+    return frozenset(word for sentence in range(len(asked.topics)) for word in content_words(asked, sentence))
+
+
+def _kept(clause: Clause, role: ClauseRole, claim: str) -> ClauseVerdict:
     return ClauseVerdict(
         clause=clause.text,
         start=clause.start,
+        role=role,
+        verdict="not_a_claim",
+        reason="not_a_claim",
+        coherence=1.0,
+        claim=claim if role == "question" else "",
+    )
+
+
+def _without_evidence(each: _Open, circumstances: Circumstances) -> ClauseVerdict:
+    """The knowledge base is silent: that is no support, and under the open policy no objection either."""
+    is_open = circumstances.policy == "open"
+    return ClauseVerdict(
+        clause=each.clause.text,
+        start=each.clause.start,
         role="claim",
         verdict="unverified" if is_open else "unsupported",
         reason="no_evidence",
         coherence=1.0 if is_open else 0.0,
-        claim=claim.text,
+        claim=each.claim.text,
         support=0.0,
     )
 

@@ -31,7 +31,7 @@ _AUTHORITY: Final = re.compile(r"[^\s/?#\"<>`\\]*")
 _AUTHORITY_WITH_BACKSLASH: Final = re.compile(r"[^\s/?#\"<>`]*")
 _HOST: Final = re.compile(r"\[[^\[\]\s]{0,80}\]|[^\s:'(){}|\[\],;!$&*+=^~、「」『』【】《》〈〉“”‘’«»]+")
 _INNER_DOT: Final = re.compile(r"\.(?<=\w\.)\w")
-DOTTED: Final = re.compile(r"(?<![\w-])[\w-]++(?:\.[\w-]++)+")
+DOTTED: Final = re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+")
 _FOUR: Final = re.compile(r"(?:0x[0-9a-f]{1,8}|[0-9]{1,10})(?:\.(?:0x[0-9a-f]{1,8}|[0-9]{1,10})){3}")
 _SIX: Final = re.compile(
     r"(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:)[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?![\w:])"

@@ -20,7 +20,7 @@ _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("sk-", re.compile(r"(?<![A-Za-z0-9])sk-(?=[\w-]{0,64}\d)[\w-]{20}")),
     ("k_", re.compile(r"(?<![A-Za-z0-9])[rsp]k_(?:live|test)_[A-Za-z0-9]{10}")),
     ("aiza", re.compile(r"(?<![A-Za-z0-9])AIza[\w-]{35}")),
-    ("eyj", re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,4096}+\.[\w-]{8}")),
+    ("eyj", re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,4096}\.[\w-]{8}")),
     ("bearer ", re.compile(r"(?i:\bbearer) {1,4}(?=[\w.~+/-]{0,64}\d)[\w.~+/-]{16}")),
     ("://", re.compile(r"[A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,64}:(?![<{$*\[])[^\s/@\"'<>]{3,128}@")),
     (

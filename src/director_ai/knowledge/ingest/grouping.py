@@ -21,9 +21,9 @@ MOST_WORDS = 60
 """In a passage of several sentences: one that says more than one thing is evidence for neither."""
 _LETTERS_A_WORD = 8  # in scripts that put no space between words, this many count as one
 
-_GAP = re.compile(r"\s{2,}+|[\f\u2029]")
-_RULE_LINE = re.compile(r"\s*+([-=_*~#+])(?:\s*+\1)*+\s*+")
-_BULLET = re.compile(rf"\s*+[-*+–{BULLETS}]\s*+(?=\S)")
+_GAP = re.compile(r"\s{2,}|[\f\u2029]")
+_RULE_LINE = re.compile(r"\s*([-=_*~#+])(?:\s*\1)*\s*")
+_BULLET = re.compile(rf"\s*[-*+–{BULLETS}]\s*(?=\S)")
 _LEANS = re.compile(
     r"\W*(?:it|its|this|that|these|those|they|them|their|theirs|he|him|his|she|her|hers|such|there|here|then|thus|"
     r"therefore|hence|however|but|and|or|so|also|otherwise|instead|moreover|furthermore|both|neither)\b",

@@ -19,16 +19,17 @@ __all__ = ["VOID", "Tag", "Text", "markup_tokens", "unescaped"]
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _RAW = frozenset("script style title textarea iframe noembed noframes xmp".split())
 
+# (?!\s) and (?=[\s/>]) keep a run from giving back what it took: a document without a ">" costs one look per character.
 _TAG = re.compile(
-    r"""<(/?)([a-zA-Z][^\s/>]*+)
-        ((?:[^>"'=]++ | =\s*+(?:"[^"]*+" | '[^']*+' | (?=[^"'])|\Z) | ["'])*+)>""",
+    r"""<(/?)([a-zA-Z][^\s/>]*)(?=[\s/>])
+        ([^>"'=]*(?:(?:=\s*(?!\s)(?:"[^"]*" | '[^']*' | (?=[^"'])|\Z) | ["'])[^>"'=]*)*)>""",
     re.VERBOSE,
 )
 _MOST_FAILURES = 20
 """Tags whose quotes do not close, each of which is looked for to the end, before quotes no longer count."""
 _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_LOOSE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)([^>]*+)>")
-_ATTRIBUTE = re.compile(r"""([^\s=/"'>]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++)))?""")
+_LOOSE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)(?=[\s/>])([^>]*)>")
+_ATTRIBUTE = re.compile(r"""([^\s=/"'>]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 _REFERENCE = re.compile(r"&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 
 

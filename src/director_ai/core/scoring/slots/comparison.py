@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.polarity import Placed
     from director_ai.core.scoring.slots.reading import Reading
 
-__all__ = ["compare_readings"]
+__all__ = ["VALUE_KINDS", "compare_readings"]
 
 VALUE_KINDS = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _FEW_WORDS = 2  # that a sentence must have beside its value to be known again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from director_ai.core.scoring.slots.calendar_terms import read_date
@@ -16,7 +16,7 @@ from director_ai.core.scoring.slots.quantities import read_quantity
 from director_ai.core.scoring.slots.tokens import Tokens
 from director_ai.core.scoring.slots.values import CalendarDate, Interval, Slot
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "read_once"]
 
 
 class Reading:
@@ -68,6 +68,12 @@ class Reading:
     @cached_property
     def _values(self) -> set[object]:
         return {key for placed in self.placed for key in _stated_keys(placed.slot)}
+
+
+@lru_cache(maxsize=64)
+def read_once(text: str) -> Reading:
+    """Return the reading of a text that may be wanted again soon: a clause behind a change is judged twice."""
+    return Reading(text)
 
 
 def _value_keys(slot: Slot) -> tuple[object, ...]:

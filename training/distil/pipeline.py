@@ -1,0 +1,477 @@
+"""Teacher, opinions, student, evaluation; each phase leaves its result and is skipped when it is there.
+
+python -m training.distil.pipeline --data DATA --work WORK --teacher 700 --opinions 130 --student 420
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from training.distil.net import Net, Tokens, batches, bert, device, judge, mpnet, pack, to_mpnet
+
+START = time.monotonic()
+torch.backends.cuda.enable_cudnn_sdp(False)  # plans a kernel for every new shape
+
+
+def log(*what) -> None:
+    print(time.strftime("%H:%M:%S"), f"+{time.monotonic() - START:.0f}s", *what, flush=True)
+
+
+def wait_for(path: Path, most: float) -> bool:
+    begun = time.monotonic()
+    while not path.exists():
+        if time.monotonic() - begun > most:
+            return False
+        time.sleep(0.5)
+    return True
+
+
+def sync() -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def hard_loss(logits, labels, smoothing):
+    log_odds = F.log_softmax(logits, -1)
+    known = -(1 - smoothing) * log_odds.gather(1, labels.clamp(0, 2)[:, None])[:, 0] - smoothing * log_odds.mean(-1)
+    not_supported = torch.logsumexp(logits, -1) - torch.logsumexp(logits[:, 1:], -1)
+    return torch.where(labels == 3, not_supported, known)
+
+
+def soft_loss(logits, target, warmth):
+    return -(target * F.log_softmax(logits / warmth, -1)).sum(-1) * warmth**2
+
+
+def fit(
+    net: Net,
+    tokens: Tokens,
+    loss_of,
+    usable: np.ndarray,
+    *,
+    seconds: float,
+    rate: float,
+    budget: int,
+    seed: int,
+    most: int | None,
+    name: str,
+) -> list:
+    """Train for so many seconds; the rate follows the clock, so that it is down when the time is over."""
+    rnd = random.Random(seed)
+    torch.manual_seed(seed)
+    chosen = [p for p in net.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(chosen, rate, weight_decay=0.01, betas=(0.9, 0.98), fused=device.type == "cuda")
+    net.train()
+    step, skipped, seen, losses, history = 0, 0, 0, [], []
+    sync()
+    begun = time.monotonic()
+    while True:
+        for part in batches(tokens.lengths[usable], budget, rnd):
+            done = max((time.monotonic() - begun) / seconds, step / most if most else 0.0)
+            if done >= 1:
+                log(name, "finished", step, "steps", seen, "rows", "skipped", skipped)
+                return history
+            factor = min((done + 1e-3) / 0.06, 0.02 + 0.49 * (1 + math.cos(math.pi * done)))
+            for group in optimizer.param_groups:
+                group["lr"] = rate * factor
+            rows = usable[part]
+            optimizer.zero_grad(set_to_none=True)
+            loss = loss_of(net(*tokens.pad(rows)), torch.from_numpy(rows).to(device))
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(chosen, 1.0)
+            if math.isfinite(norm.item()):
+                optimizer.step()
+            else:
+                skipped += 1
+                if skipped > 50 and skipped > step / 2:
+                    raise RuntimeError("gradients are not finite")
+            losses.append(loss.detach())
+            step += 1
+            seen += len(rows)
+            if step % 100 == 0 or step in (1, 10, 30):
+                mean = torch.stack(losses[-100:]).mean().item()
+                spent = time.monotonic() - begun
+                history.append(
+                    {
+                        "step": step,
+                        "loss": round(mean, 4),
+                        "seconds": round(spent, 1),
+                        "epochs": round(seen / len(usable), 3),
+                    }
+                )
+                log(name, json.dumps(history[-1]))
+                losses = losses[-100:]
+
+
+class Work:
+    def __init__(self, a) -> None:
+        self.a = a
+        stored = np.load(a.work / "train.npz")
+        self.train = {k: stored[k] for k in stored.files}
+        self.rows = len(self.train["labels"])
+        self.names = self.train["names"].tolist()
+        self.written = self.train["sources"] == (self.names.index("written") if "written" in self.names else -1)
+        self.claims = self.train["sources"] == (self.names.index("claims") if "claims" in self.names else -1)
+        log("train rows", self.rows, "tokens", len(self.train["ids"]), "device", device)
+
+    def all_tokens(self) -> dict[str, np.ndarray]:
+        """Labelled pairs, then the others."""
+        parts = [self.train]
+        if wait_for(self.a.work / "extra.npz", 60):
+            stored = np.load(self.a.work / "extra.npz")
+            parts.append({k: stored[k] for k in stored.files})
+        starts = [p["starts"][:-1] + sum(len(q["ids"]) for q in parts[:i]) for i, p in enumerate(parts)]
+        return {
+            "ids": np.concatenate([p["ids"] for p in parts]),
+            "types": np.concatenate([p["types"] for p in parts]),
+            "starts": np.concatenate([*starts, [sum(len(p["ids"]) for p in parts)]]),
+        }
+
+
+def as_mpnet(t) -> Tokens:
+    ids, starts = to_mpnet(t["ids"], t["types"], t["starts"])
+    return Tokens(ids, None, starts, "mpnet")
+
+
+def as_bert(t) -> Tokens:
+    return Tokens(t["ids"], t["types"], t["starts"], "bert")
+
+
+def shipped_state(a) -> dict[str, torch.Tensor]:
+    import onnx
+
+    from training.restore import weights
+
+    return {n: torch.tensor(v) for n, v in weights(onnx.load(a.data / "entailer.onnx")).items()}
+
+
+def teacher(a, w: Work) -> None:
+    net = mpnet(a.data / "mpnet.npz", a.teacher_dropout)
+    tokens = as_mpnet(w.train)
+    labels = torch.from_numpy(w.train["labels"]).to(device)
+    worth = torch.from_numpy(w.train["weights"]).to(device)
+    smoothing = torch.from_numpy(np.where(w.written, 0.1, 0.02).astype(np.float32)).to(device)
+
+    def loss_of(logits, rows):
+        return (hard_loss(logits, labels[rows], smoothing[rows]) * worth[rows]).mean()
+
+    history = fit(
+        net,
+        tokens,
+        loss_of,
+        np.arange(len(tokens)),
+        seconds=a.teacher,
+        rate=a.teacher_rate,
+        budget=a.budget,
+        seed=1,
+        most=a.most_steps,
+        name="teacher",
+    )
+    pack(net.state(), a.work / "teacher.part.npz")
+    (a.work / "teacher.part.npz").rename(a.work / "teacher.npz")
+    (a.work / "teacher-log.json").write_text(json.dumps(history))
+    log("teacher packed")
+    command = f"cd {a.work} && rm -rf tparts && mkdir tparts && gzip -6 -c teacher.npz | split -b 15M -d - tparts/teacher.npz.gz. && touch tparts.done"
+    subprocess.Popen(["bash", "-c", command])
+
+
+def opinions(a, w: Work) -> None:
+    both = w.all_tokens()
+    log("opinions on", len(both["starts"]) - 1, "pairs,", len(both["ids"]), "tokens")
+    begun = time.monotonic()
+    tokens = as_mpnet(both)
+    out = judge(mpnet(a.work / "teacher.npz"), tokens, seconds=a.opinions * 0.72)
+    known = ~np.isnan(out[:, 0])
+    log(
+        "teacher's opinions",
+        int(known.sum()),
+        "of",
+        len(known),
+        "labelled",
+        int(known[: w.rows].sum()),
+        f"{time.monotonic() - begun:.1f}s",
+    )
+    del tokens
+    order = np.flatnonzero(known)
+    left = max(5.0, a.opinions - (time.monotonic() - begun))
+    ours = judge(bert(shipped_state(a)), as_bert(both), seconds=max(left, 0.28 * a.opinions), order=order)
+    known = ~np.isnan(ours[:, 0])
+    log("shipped opinions", int(known.sum()), f"{time.monotonic() - begun:.1f}s")
+    np.savez(a.work / "opinions.part.npz", teacher=out.astype(np.float16), shipped=ours.astype(np.float16))
+    (a.work / "opinions.part.npz").rename(a.work / "opinions.npz")
+
+
+def hf_folder(a, state, folder: Path) -> None:
+    """As training.network.save_network does."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = json.loads((a.data / "base-config.json").read_text())
+    for key in ("id2label", "label2id", "num_labels"):
+        config.pop(key, None)
+    network = BertForSequenceClassification(BertConfig(**config, num_labels=3))
+    network.load_state_dict(state, strict=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    network.save_pretrained(folder)
+    shutil.copy(a.data / "entailer-tokenizer.json", folder / "tokenizer.json")
+
+
+def student(a, w: Work) -> None:
+    both = w.all_tokens()
+    tokens = as_bert(both)
+    said = np.load(a.work / "opinions.npz")
+    t, s = (torch.from_numpy(said[k].astype(np.float32)) for k in ("teacher", "shipped"))
+    soft = torch.softmax(t / a.warmth, -1) * 2 / 3 + torch.softmax(s / a.warmth, -1) / 3
+    known = ~torch.isnan(soft).any(-1)
+    soft = torch.nan_to_num(soft).to(device)
+    count = len(tokens)
+    labelled = np.arange(count) < w.rows
+    grow = lambda values, fill: np.concatenate([values, np.full(count - w.rows, fill, values.dtype)])  # noqa: E731
+    share = np.where(labelled, np.where(grow(w.written, False), a.written_share, a.soft_share), 1.0)
+    share = np.where(grow(w.claims, False), 0.0, share)  # the shipped model knows nothing of these
+    share = torch.from_numpy((share * known.numpy()).astype(np.float32)).to(device)
+    labels = torch.from_numpy(grow(w.train["labels"], 2)).to(device)
+    worth = torch.from_numpy(grow(w.train["weights"], np.float32(a.extra_weight))).to(device)
+    smoothing = torch.from_numpy(grow(np.where(w.written, 0.1, 0.02).astype(np.float32), np.float32(0))).to(device)
+    usable = np.flatnonzero(labelled | known.numpy())
+    log("student on", len(usable), "pairs, of them unlabelled", int((~labelled[usable]).sum()))
+
+    def loss_of(logits, rows):
+        losses = (1 - share[rows]) * hard_loss(logits, labels[rows], smoothing[rows]) + share[rows] * soft_loss(
+            logits, soft[rows], a.warmth
+        )
+        return (losses * worth[rows]).mean()
+
+    net = bert(shipped_state(a), a.student_dropout)
+    history = fit(
+        net,
+        tokens,
+        loss_of,
+        usable,
+        seconds=a.student,
+        rate=a.student_rate,
+        budget=a.budget,
+        seed=2,
+        most=a.most_steps,
+        name="student",
+    )
+    state = net.state()
+    (a.work / "student-log.json").write_text(json.dumps(history))
+    torch.save(state, a.work / "student.part")
+    (a.work / "student.part").rename(a.work / "student.pt")
+    hf_folder(a, state, a.work / "student")
+    log("student saved")
+    np.savez(a.work / "student-fp16.npz", **{k: v.numpy().astype(np.float16) for k, v in state.items()})
+    command = (
+        f"cd {a.work} && (CUDA_VISIBLE_DEVICES= {sys.executable} -m training.quantise --model student --out int8 > quantise.log 2>&1;"
+        " rm -rf sparts; mkdir sparts; split -b 15M -d int8/model.onnx sparts/student-int8.onnx.; cat quantise.log; touch sparts.done);"
+        " (rm -rf fparts; mkdir fparts; split -b 15M -d student-fp16.npz fparts/student-fp16.npz.; touch fparts.done)"
+    )
+    subprocess.Popen(["bash", "-c", command], env={**os.environ, "OMP_NUM_THREADS": "8"})
+
+
+def selftest(a, w: Work) -> None:
+    """A minute early: does everything run on this device, and how fast?"""
+    count = min(w.rows, 60_000 if device.type == "cuda" else 24)
+    part = {
+        "ids": w.train["ids"][: w.train["starts"][count]],
+        "types": w.train["types"][: w.train["starts"][count]],
+        "starts": w.train["starts"][: count + 1],
+    }
+    tokens, labels = as_bert(part), w.train["labels"][:count]
+    net = bert(shipped_state(a))
+    for _ in range(2):
+        begun = time.monotonic()
+        said = judge(net, tokens)
+        spent = time.monotonic() - begun
+    log(
+        "selftest: shipped judges",
+        int(len(part["ids"]) / spent),
+        "tokens/s; says supported rightly",
+        round(float(((said.argmax(1) == 0) == (labels == 0)).mean()), 3),
+    )
+    goal = torch.from_numpy(labels).to(device)
+    fit(
+        net,
+        tokens,
+        lambda logits, rows: hard_loss(logits, goal[rows], torch.full((len(rows),), 0.02, device=device)).mean(),
+        np.arange(count),
+        seconds=6,
+        rate=1e-6,
+        budget=a.budget,
+        seed=3,
+        most=60 if device.type == "cuda" else 1,
+        name="selftest: student",
+    )
+    if (a.data / "mpnet.npz").exists():
+        tokens, net = as_mpnet(part), mpnet(a.data / "mpnet.npz")
+        for _ in range(2):
+            begun = time.monotonic()
+            said = judge(net, tokens)
+            spent = time.monotonic() - begun
+        log(
+            "selftest: teacher judges",
+            int(len(part["ids"]) / spent),
+            "tokens/s",
+            "finite",
+            bool(np.isfinite(said).all()),
+        )
+
+
+def figures(stored, logits: np.ndarray, *, say=print) -> dict:
+    """What the brief asks for, of one model's logits on the evaluation pairs."""
+    from training.evaluate import auc, balanced_accuracy, probabilities, support
+
+    probs = probabilities(logits)
+    keys = [k.removesuffix(".range") for k in stored.files if k.endswith(".range")]
+    score = {}
+    for key in keys:
+        begin, end = stored[f"{key}.range"]
+        score[key] = support(probs[begin:end], stored[f"{key}.index"], len(stored[f"{key}.labels"]))
+    out = {}
+    for key in keys:
+        if key.startswith("answers"):
+            continue
+        good = stored[f"{key}.labels"] == 0
+        if good.any() and not good.all():
+            out[key] = {"ba": round(balanced_accuracy(score[key], good), 4), "auc": round(auc(score[key], good), 4)}
+    dev = [v for k, v in out.items() if k.startswith("dev/")]
+    out["dev mean"] = {k: round(float(np.mean([d[k] for d in dev])), 4) for k in ("ba", "auc")}
+    wrong = stored["answers/joint.labels"] == 1
+    of = stored["answers/single.of"]
+    single = np.zeros(len(wrong))
+    np.maximum.at(single, of, score["answers/single"])
+    joint = score["answers/joint"]
+    for name, value in {
+        "joint": joint,
+        "single max": single,
+        "max of both": np.maximum(joint, single),
+        "mean of both": (joint + single) / 2,
+    }.items():
+        row = {"auc": round(auc(value, ~wrong), 4), "right": int((~wrong).sum()), "wrong": int(wrong.sum())}
+        for kept in (0.95, 0.92):
+            threshold = np.quantile(value[~wrong], 1 - kept, method="lower")
+            row[f"caught at {kept}"] = round(float((value[wrong] < threshold).mean()), 4)
+        out[f"answers {name}"] = row
+    return out
+
+
+def evaluate(a, w: Work | None) -> None:
+    if not wait_for(a.work / "eval.npz", 60):
+        raise RuntimeError("no evaluation pairs")
+    stored = np.load(a.work / "eval.npz")
+    t = {k: stored[k] for k in ("ids", "types", "starts")}
+    tokens, found, logits = as_bert(t), {}, {}
+    kept = {k: stored[k] for k in stored.files if k not in t}
+    path = a.work / "figures.json"
+
+    def note(name: str, value: np.ndarray) -> None:
+        logits[name] = value
+        found[name] = figures(stored, value)
+        path.write_text(json.dumps(found, indent=1))
+        log("figures", name, json.dumps({k: v for k, v in found[name].items() if not k.startswith("dev/")}))
+        np.savez_compressed(a.work / "eval-logits.npz", **{k: v.astype(np.float16) for k, v in logits.items()}, **kept)
+
+    ours = shipped_state(a)
+    if (a.work / "student.pt").exists():
+        new = torch.load(a.work / "student.pt")
+        note("student", judge(bert(new), tokens))
+        note("shipped", judge(bert(ours), tokens))
+        note("mean of weights", judge(bert({k: (new[k] + ours[k]) / 2 for k in new}), tokens))
+    else:
+        note("shipped", judge(bert(ours), tokens))
+    if (a.work / "teacher.npz").exists():
+        note("teacher", judge(mpnet(a.work / "teacher.npz"), as_mpnet(t)))
+        note("teacher+shipped logits", (logits["teacher"] + logits["shipped"]) / 2)
+        if "student" in logits:
+            note("teacher+student logits", (logits["teacher"] + logits["student"]) / 2)
+    names = list(found)
+    rows = [k for k in found[names[0]]]
+    lines = ["".ljust(26) + "  ".join(n[:20].ljust(20) for n in names)]
+    for row in rows:
+        cells = (found[n].get(row, {}) for n in names)
+        lines.append(
+            row.ljust(26)
+            + "  ".join(
+                " ".join(f"{v:.3f}" for k, v in c.items() if k not in ("right", "wrong")).ljust(20) for c in cells
+            )
+        )
+    (a.work / "figures.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--teacher", type=float, default=700)
+    parser.add_argument("--opinions", type=float, default=130)
+    parser.add_argument("--student", type=float, default=420)
+    parser.add_argument("--teacher-rate", type=float, default=5e-5)
+    parser.add_argument("--student-rate", type=float, default=1.5e-4)
+    parser.add_argument("--teacher-dropout", type=float, default=0.1)
+    parser.add_argument("--student-dropout", type=float, default=0.0)
+    parser.add_argument("--budget", type=int, default=65536)
+    parser.add_argument("--most-steps", type=int)
+    parser.add_argument("--warmth", type=float, default=1.5)
+    parser.add_argument("--soft-share", type=float, default=0.8)
+    parser.add_argument("--written-share", type=float, default=0.5)
+    parser.add_argument("--extra-weight", type=float, default=1.0)
+    a = parser.parse_args()
+    log("waiting for pairs and weights")
+    for path in (a.work / "train.npz", a.data / "entailer.onnx"):
+        if not wait_for(path, 900):
+            raise SystemExit(f"{path} is missing")
+    w = Work(a)
+    if not (a.work / "teacher.npz").exists():
+        try:
+            selftest(a, w)
+        except Exception:
+            traceback.print_exc()
+            log("FAILED selftest")
+    if not wait_for(a.data / "mpnet.npz", 900):
+        raise SystemExit("the base of the teacher is missing")
+    for phase, product in (
+        (teacher, "teacher.npz"),
+        (opinions, "opinions.npz"),
+        (student, "student.pt"),
+        (evaluate, "figures.txt"),
+    ):
+        if (a.work / product).exists():
+            continue
+        begun = time.monotonic()
+        try:
+            phase(a, w)
+        except Exception:
+            traceback.print_exc()
+            log("FAILED", phase.__name__)
+        if device.type == "cuda":
+            log(
+                "phase",
+                phase.__name__,
+                f"{time.monotonic() - begun:.1f}s",
+                "GPU GiB",
+                round(torch.cuda.max_memory_allocated() / 2**30, 1),
+            )
+            torch.cuda.empty_cache()
+        else:
+            log("phase", phase.__name__, f"{time.monotonic() - begun:.1f}s")
+        (a.work / f"{phase.__name__}.phase").touch()
+    log("ALL DONE")
+    (a.work / "all.done").touch()
+
+
+if __name__ == "__main__":
+    main()
