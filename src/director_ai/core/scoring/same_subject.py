@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["content_words", "contradicts", "foreign_words", "has_qualifiers"]
 
 CONTRADICTING: Final = VALUE_KINDS | {"name", "negation"}
-"""Kinds of difference that alone make a clause wrong. Comparatives, antonyms and roles are left to the model: most of the
-rules' false alarms on independent answers come from them."""
+"""Kinds of difference that alone make a clause wrong.
+
+Comparatives, antonyms and roles are left to the model: most of the rules' false alarms on independent answers come from
+them."""
 
 
 def _stems(text: str) -> frozenset[str]:
