@@ -39,21 +39,23 @@ format: $(VENV)/.installed-dev ## put the code into the project's format
 soak: $(VENV)/.installed-dev ## the long runs, with the larger numbers of docs/promises.md
 	$(RUN)pytest -n auto -m soak --timeout 3600
 
-bench: $(VENV)/.installed-dev ## print the figures we claim, beside those of the peers
+bench: $(VENV)/.installed-dev ## measure everything we claim, peers beside it, and write benchmarks/results
 	$(PIP) --editable '.[bench]'
-	$(RUN)python benchmarks/kernel.py
-	$(RUN)python benchmarks/segmenter.py
-	$(RUN)python benchmarks/slots.py
-	$(RUN)python benchmarks/model.py
-	$(RUN)python benchmarks/knowledge.py
-	$(RUN)python benchmarks/scoring.py
+	$(RUN)python benchmarks/kernel.py --save
+	$(RUN)python benchmarks/segmenter.py --save
+	$(RUN)python benchmarks/slots.py --save
+	$(RUN)python benchmarks/model.py --rows 40 --rounds 7 --save
+	$(RUN)python benchmarks/knowledge.py --facts 1000,10000 --rows 200 --save
+	$(RUN)python benchmarks/scoring.py --rows 40 --cases 60 --save
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli
-	$(RUN)python benchmarks/injection.py
-	$(RUN)python benchmarks/merge.py --peer
-	$(RUN)python benchmarks/repair.py --peer
-	$(RUN)python benchmarks/review.py --peer
-	$(RUN)python benchmarks/serve.py
+	$(RUN)python benchmarks/answers.py --save
+	$(RUN)python benchmarks/injection.py --save
+	$(RUN)python benchmarks/pii.py --save
+	$(RUN)python benchmarks/merge.py --peer --save
+	$(RUN)python benchmarks/repair.py --peer --rows 60 --seconds 40 --save
+	$(RUN)python benchmarks/review.py --peer --rows 1000 10000 --save
+	$(RUN)python benchmarks/serve.py --seconds 6 --streams 1 50 200 --model-streams 1 4 8 --save
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -184,6 +184,9 @@ def main() -> None:
     parser.add_argument("--no-peer", action="store_true", help="ours alone")
     options = parser.parse_args()
     console = Console()
+    if not (options.data / "aux_pii_presidio.jsonl.gz").is_file():
+        console.print(f"no labelled texts in {options.data}: nothing is measured")
+        return
     rows = load(options.data / "aux_pii_presidio.jsonl.gz")
     right, record = expected(rows), {"python": platform.python_version(), "machine": platform.machine()}
     sides = {"ours": half(ours(rows), 1)}

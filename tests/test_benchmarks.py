@@ -18,12 +18,15 @@ TINY = {
     "scoring": ["speed", "--runs", "1"],
     "streaming_false_halt_bench": ["--tiny"],
     "regression_suite": ["--tiny"],
+    "answers": ["absent"],
+    "pii": ["absent"],
+    "model": ["--rounds", "1", "--skip-accuracy"],
     "injection": ["--tiny", "--no-model", "absent"],
     "merge": ["--tiny"],
     "repair": ["passages", "--passages", "1"],
     "review": ["growth", "--sqlite", "--rows", "20", "--count", "8", "--rounds", "1", "--races", "2"],
 }
-ELSEWHERE = {"serve": "tests/test_serve_benchmark.py", "model": "its cost is that of whole models: make bench"}
+ELSEWHERE = {"serve": "tests/test_serve_benchmark.py"}
 
 
 def test_every_benchmark_of_the_makefile_is_tried() -> None:

@@ -433,7 +433,7 @@ def test_a_query_that_is_no_text_is_refused(query: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["x" * 1_000_000, "refund " * 100_000, "\0", "\ud800 refund", "?" * 9_999], ids=lambda q: ascii(q)[:10]
+    "query", ["x" * 200_000, "refund " * 2_000, "\0", "\ud800 refund", "?" * 999], ids=lambda q: ascii(q)[:10]
 )
 def test_an_endless_or_broken_query_is_answered(store: GroundTruthStore, query: str) -> None:
     store.add("refund", REFUND)

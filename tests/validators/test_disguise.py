@@ -153,6 +153,6 @@ def test_options_switch_parts_off() -> None:
 @pytest.mark.parametrize(
     "unit", ["\u200d", "\u0301", "аa", "aB1", "%41", "\x1b]", "\r", "x" * 119 + " ", "x" * 33 + "\n"], ids=ascii
 )
-def test_a_hostile_text_of_a_million_characters_does_not_hang(unit: str) -> None:
-    text = (unit * 1_000_000)[:1_000_000]
+def test_a_hostile_text_of_250_000_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 250_000)[:250_000]
     assert all(0 <= edit.start <= edit.end <= len(text) for edit in Disguise().find(text))

@@ -191,6 +191,6 @@ def test_options() -> None:
         "&colon;//",
     ],
 )
-def test_a_hostile_text_of_400_000_characters_does_not_hang(unit: str) -> None:
-    text = (unit * 400_000)[:400_000]
+def test_a_hostile_text_of_100_000_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 100_000)[:100_000]
     assert all(0 <= edit.start <= edit.end <= len(text) for edit in Links().find(text))

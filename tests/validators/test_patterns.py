@@ -223,7 +223,7 @@ def test_letters_beyond_ascii_in_any_case_need_re2() -> None:
     ],
 )
 def test_common_patterns_need_no_extra(pattern: str) -> None:
-    for text in ("a" * 200_000, "1 " * 100_000, "a@" * 100_000, "a," * 100_000, "é" * 200_000):
+    for text in ("a" * 40_000, "1 " * 20_000, "a@" * 20_000, "a," * 20_000, "é" * 40_000):
         assert all(0 <= edit.start < edit.end <= len(text) for edit in Pattern(pattern).find(text))
 
 

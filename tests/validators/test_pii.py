@@ -237,6 +237,6 @@ HOSTILE = [
 
 @pytest.mark.timeout(60)  # a second at most, where the work is proportional
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_text_of_400_000_characters_does_not_hang(unit: str) -> None:
-    text = (unit * 400_000)[:400_000]
+def test_a_hostile_text_of_100_000_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 100_000)[:100_000]
     assert all(0 <= edit.start <= edit.end <= len(text) for edit in CHECK.find(text))

@@ -190,8 +190,8 @@ def test_a_window_decides_its_middle_as_the_whole_text_does(pieces: list[str], d
     "unit",
     ["password", "password:", "eyJaaaaaaaaaa.", "a://b:", "-----BEGIN PRIVATE KEY-----", "sk-a", "secret=", "SG."],
 )
-def test_a_hostile_text_of_a_million_characters_does_not_hang(unit: str) -> None:
-    text = (unit * 1_000_000)[:1_000_000]
+def test_a_hostile_text_of_250_000_characters_does_not_hang(unit: str) -> None:
+    text = (unit * 250_000)[:250_000]
     assert all(0 <= edit.start <= edit.end <= len(text) for edit in CHECK.find(text))
 
 

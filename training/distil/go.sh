@@ -45,8 +45,8 @@ fetch)
   2) cp $(ls tparts/* | tail -n +5 | head -n 4) "$OUT"/; sha256sum teacher.npz > "$OUT/teacher.sha256"; cp "$KEPT/log" "$OUT/log.txt" ;;
   3) cp sparts/* "$OUT"/; sha256sum int8/model.onnx > "$OUT/student.sha256"; cp "$KEPT/log" "$OUT/log.txt"; cp eval-logits.npz figures.txt figures.json answers.json "$OUT"/ 2>/dev/null
      cd "$OUT" && tar cf reports.tar log.txt student.sha256 figures.txt figures.json answers.json; rm -f log.txt student.sha256 figures.txt figures.json answers.json ;;
-  4) cp $(ls fparts/* | head -n 4) "$OUT"/ ;;
-  5) cp $(ls fparts/* | tail -n +5) "$OUT"/; tar cf "$OUT/logs.tar" -C "$W" teacher-log.json student-log.json -C "$KEPT" log prepare-train.log prepare-eval.log prepare-extra.log ;;
+  4) cp fparts/* "$OUT"/; sha256sum student-fp16.npz > "$OUT/student-fp16.sha256" ;;
+  5) tar cf "$OUT/logs.tar" -C "$W" teacher-log.json student-log.json figures.txt figures.json -C "$KEPT" log prepare-train.log prepare-eval.log prepare-extra.log ;;
   esac
   ls -la "$OUT" ;;
 esac

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shutil
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+import typer.main
 
 from director_ai import __version__
 from director_ai.cli.audit import audit_app
@@ -25,6 +27,9 @@ from director_ai.cli.review import review_app
 from director_ai.cli.schema import schema
 from director_ai.cli.serve import serve
 from director_ai.errors import DirectorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["app", "main"]
 
@@ -66,14 +71,19 @@ def _options(
     pass
 
 
+@functools.cache
+def _command(narrow: bool) -> Callable[[], object]:
+    app.rich_markup_mode = None if narrow else "rich"
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command; an error of ours is a sentence, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a bar or a dash that the terminal cannot show is no reason to fail
-    app.rich_markup_mode = None if shutil.get_terminal_size().columns < NARROW else "rich"
     try:
-        app()
+        _command(shutil.get_terminal_size().columns < NARROW)()
     except DirectorError as error:
         typer.echo(f"director-ai: {error}", err=True)
         raise SystemExit(2) from None

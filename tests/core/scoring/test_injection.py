@@ -340,8 +340,8 @@ HOSTILE = {
 
 @pytest.mark.timeout(60)  # a second at most, where the work is proportional
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_of_400_kb_does_not_hang(unit: str) -> None:
-    result = InjectionDetector().detect(unit * (400_000 // len(unit)))
+def test_hostile_text_of_100_kb_does_not_hang(unit: str) -> None:
+    result = InjectionDetector().detect(unit * (100_000 // len(unit)))
     assert 0.0 <= result.input_sanitizer_score <= 1.0
 
 

@@ -1,0 +1,142 @@
+"""Whole answers as a deployment sees them: what becomes of the right ones, and of one error in each of the wrong ones.
+
+    python benchmarks/answers.py [FILE] [--profiles finance general] [--list] [--save]
+
+FILE holds gzipped JSON lines with `facts`, `question`, `right`, `wrong`, `error_span`, `truth`, `kind`, `lang`; by
+default `../shared/data/dev/answers.jsonl.gz` beside the repository. Thresholds may be chosen on that file, so its
+figures are no estimate of what unseen answers meet. Intervals are Wilson's, 95 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from reporting import RESULTS, machine, show
+from rich.console import Console
+from rich.progress import track
+
+from director_ai import ProductionGuard
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "answers.jsonl.gz"
+PROFILES = ("finance", "medical", "general")
+LEFT_OUT = "noinfo"
+Case = dict[str, Any]
+Row = dict[str, Any]
+
+
+def load(path: Path) -> list[Case]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def judged(case: Case, profile: str) -> Row:
+    """What the guard of a profile makes of one case."""
+    with ProductionGuard.from_profile(profile, metrics=False) as guard:
+        guard.load_facts(case["facts"])
+        right = guard.repair_stream(case["question"], case["right"], shape=case["shape"])
+        found: Row = {
+            "case": case,
+            "right": right.repaired_text,
+            "exact": right.repaired_text == case["right"],
+            "clauses": Counter(action.action for action in right.actions),
+        }
+        if case["wrong"]:
+            wrong = guard.repair_stream(case["question"], case["wrong"], shape=case["shape"])
+            span, text = case["error_span"], wrong.repaired_text
+            found["wrong"] = text
+            found["gone"] = text.count(span) < case["wrong"].count(span)
+            found["rewritten"] = [action for action in wrong.actions if action.action == "rewrite"]
+            found["true"] = bool(found["rewritten"]) and found["gone"] and case["truth"] in text
+        return found
+
+
+def interval(good: int, of: int) -> str:
+    """A share with its 95 % interval."""
+    if not of:
+        return "-"
+    z, share = 1.96, good / of
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    return f"{good}/{of} = {share:.0%} ({max(0.0, middle - half):.0%} to {min(1.0, middle + half):.0%})"
+
+
+def figures(profile: str, found: list[Row]) -> Row:
+    """The table's row of one profile; other languages are counted apart, since nothing in them is judged."""
+    english = [row for row in found if row["case"]["lang"] == "en"]
+    answers = [row for row in english if row["case"]["kind"] != LEFT_OUT]
+    wrong = [row for row in answers if "wrong" in row]
+    none = [row for row in english if row["case"]["kind"] == LEFT_OUT]
+    clauses: Counter[str] = sum((row["clauses"] for row in answers), Counter())
+    foreign = [row for row in found if row["case"]["lang"] != "en"]
+    return {
+        "profile": profile,
+        "right answers byte for byte": interval(sum(row["exact"] for row in answers), len(answers)),
+        "right clauses kept": interval(clauses["keep"], clauses.total()),
+        "right answers rewritten": sum(row["clauses"]["rewrite"] > 0 for row in found),
+        "errors gone": interval(sum(row["gone"] for row in wrong), len(wrong)),
+        "patched to the truth": sum(row["true"] for row in wrong),
+        "other patches": sum(bool(row["rewritten"]) and not row["true"] for row in wrong),
+        "no-info answers kept": f"{sum(row['exact'] for row in none)}/{len(none)}",
+        "rewrites in other languages": sum(
+            row["clauses"]["rewrite"] + len(row.get("rewritten", ())) for row in foreign
+        ),
+    }
+
+
+def by_kind(found: list[Row]) -> list[Row]:
+    kinds: dict[str, list[Row]] = {}
+    for row in found:
+        if row["case"]["lang"] == "en" and "wrong" in row:
+            kinds.setdefault(row["case"]["kind"], []).append(row)
+    return [
+        {
+            "kind": kind,
+            "errors": len(rows),
+            "gone": sum(r["gone"] for r in rows),
+            "exact": sum(r["exact"] for r in rows),
+        }
+        for kind, rows in sorted(kinds.items())
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure what becomes of whole answers.")
+    parser.add_argument("data", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--profiles", nargs="+", default=list(PROFILES))
+    parser.add_argument("--cases", type=int, default=0, help="as many cases; 0 for all")
+    parser.add_argument("--list", action="store_true", help="show what was lost, and what was patched")
+    parser.add_argument("--save", action="store_true", help="write results/answers.json")
+    options = parser.parse_args()
+    console = Console()
+    if not options.data.is_file():
+        console.print(f"no answers at {options.data}: nothing is measured")
+        return
+    cases = load(options.data)[: options.cases or None]
+    saved: Row = {**machine(), "file": options.data.name, "profiles": [], "kinds": {}}
+    for profile in options.profiles:
+        found = [judged(case, profile) for case in track(cases, profile, console=console, transient=True)]
+        saved["profiles"].append(figures(profile, found))
+        saved["kinds"][profile] = by_kind(found)
+        for row in found if options.list else ():
+            case = row["case"]
+            if not row["exact"]:
+                console.print(f"[{case['id']}] LOST {case['right']!r}\n   -> {row['right']!r}", markup=False)
+            for action in row.get("rewritten", ()):
+                console.print(f"[{case['id']}] PATCH {action.original!r}\n   -> {action.text!r}", markup=False)
+    for name in list(saved["profiles"][0])[1:]:
+        show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"]])
+    for profile, rows in saved["kinds"].items():
+        show(console, f"{profile}, by kind of error", rows)
+    if options.save:
+        (RESULTS / "answers.json").write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        console.print("written to answers.json")
+
+
+if __name__ == "__main__":
+    main()
