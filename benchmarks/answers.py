@@ -128,7 +128,7 @@ def main() -> None:
             if not row["exact"]:
                 console.print(f"[{case['id']}] LOST {case['right']!r}\n   -> {row['right']!r}", markup=False)
             for action in row.get("rewritten", ()):
-                console.print(f"[{case['id']}] PATCH {action.original!r}\n   -> {action.text!r}", markup=False)
+                console.print(f"[{case['id']}] PATCH {action.clause!r}\n   -> {action.text!r}", markup=False)
     for name in list(saved["profiles"][0])[1:]:
         show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"]])
     for profile, rows in saved["kinds"].items():

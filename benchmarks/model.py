@@ -3,6 +3,7 @@
     python benchmarks/model.py                    prints the tables (150 rows per dev file)
     python benchmarks/model.py --rows 0           all rows of the dev files: some hours on one core
     python benchmarks/model.py --skip-accuracy    the cost alone, in some minutes
+    python benchmarks/model.py --tiny             the cost of one small shape: shows that it runs
     python benchmarks/model.py --save             also writes results/model.json and its plots (needs matplotlib)
 
 Accuracy is measured through the package's own inference, as a user would call it: each sentence of a hypothesis against
@@ -233,12 +234,12 @@ def feed_of(tokens: int, batch: int) -> dict[str, np.ndarray]:
     return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
 
 
-def cost(graphs: dict[str, Path], rounds: int) -> list[Row]:
+def cost(graphs: dict[str, Path], rounds: int, shapes: list[tuple[int, int]] = SHAPES) -> list[Row]:
     """CPU milliseconds per pair of each graph, at each shape and number of threads."""
     rows = []
     for threads in (1, 2):
         sessions = {name: open_session(path, threads) for name, path in graphs.items()}
-        for tokens, batch in track(SHAPES, description=f"cost on {threads} thread(s)"):
+        for tokens, batch in track(shapes, description=f"cost on {threads} thread(s)"):
             feed = feed_of(tokens, batch)
             works = {name: functools.partial(session.run, None, feed) for name, session in sessions.items()}
             medians = taking_turns(works, rounds)
@@ -558,6 +559,7 @@ def main() -> None:
     options.add_argument("--fp32", type=Path, help="the model before it was quantised")
     options.add_argument("--peer", type=named_path, action="append", default=[], metavar="NAME=model.onnx")
     options.add_argument("--skip-accuracy", action="store_true")
+    options.add_argument("--tiny", action="store_true", help="one small shape, one round, no data")
     options.add_argument("--save", action="store_true")
     arguments = options.parse_args()
     console = Console()
@@ -581,8 +583,10 @@ def measure(arguments: argparse.Namespace, folder: Path, console: Console) -> Ro
     plain = arguments.plain or plain_encoder(folder, depth, width, heads=12)
     saved: Row = {"model": load_entailer().digest, "depth": depth, "width": width}
     graphs = {"int8": MODEL / "model.onnx", "plain": plain, "fp32": floats} | dict(arguments.peer)
-    saved["cost"] = cost(graphs, arguments.rounds)
+    saved["cost"] = cost(graphs, 1, [(16, 1)]) if arguments.tiny else cost(graphs, arguments.rounds)
     show(console, "Cost of a pair, CPU ms", saved["cost"])
+    if arguments.tiny:
+        return saved
     console.print(plain_line(saved["cost"]))
     if not arguments.data.exists():
         console.print(f"no dev files at {arguments.data}: throughput and accuracy are left out")

@@ -1,7 +1,9 @@
-"""Every benchmark of `make bench` still starts and finishes: on next to nothing, without data and without peers."""
+"""Every benchmark of `make bench` starts and finishes, on tiny data and without peers."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import subprocess
 import sys
@@ -18,13 +20,31 @@ TINY = {
     "scoring": ["speed", "--runs", "1"],
     "streaming_false_halt_bench": ["--tiny"],
     "regression_suite": ["--tiny"],
-    "answers": ["absent"],
-    "pii": ["absent"],
-    "model": ["--rounds", "1", "--skip-accuracy"],
+    "answers": ["answers.jsonl.gz", "--profiles", "finance", "--list"],
+    "pii": [".", "--no-peer", "--skip-hostile"],
+    "model": ["--tiny"],
     "injection": ["--tiny", "--no-model", "absent"],
     "merge": ["--tiny"],
     "repair": ["passages", "--passages", "1"],
     "review": ["growth", "--sqlite", "--rows", "20", "--count", "8", "--rounds", "1", "--races", "2"],
+}
+ANSWER = {
+    "id": "ferry",
+    "lang": "en",
+    "shape": "text",
+    "kind": "number",
+    "question": "How long is the crossing?",
+    "facts": {"crossing": "The crossing to Marsk takes 40 minutes."},
+    "right": "The crossing to Marsk takes 40 minutes.",
+    "wrong": "The crossing to Marsk takes 70 minutes.",
+    "error_span": "70 minutes",
+    "truth": "40 minutes",
+}
+PERSONAL = {"text": "Write to ada@example.com.", "spans": [{"start": 9, "end": 24, "label_type": "EMAIL_ADDRESS"}]}
+DATA = {
+    "answers.jsonl.gz": [ANSWER],
+    "aux_pii_presidio.jsonl.gz": [PERSONAL, PERSONAL],
+    "frank.jsonl.gz": [{"premise": "The mayor opened a bridge on Monday."}],
 }
 ELSEWHERE = {"serve": "tests/test_serve_benchmark.py"}
 
@@ -36,6 +56,8 @@ def test_every_benchmark_of_the_makefile_is_tried() -> None:
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs_to_its_end(name: str, tmp_path: Path) -> None:
+    for file, rows in DATA.items():
+        (tmp_path / file).write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     command = [sys.executable, str(ROOT / "benchmarks" / f"{name}.py"), *TINY[name]]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

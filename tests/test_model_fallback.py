@@ -77,6 +77,20 @@ def test_a_damaged_model_is_refused_at_construction(copy: Path, damage: str, sto
         ProductionGuard.from_profile("finance", store=store)
 
 
+def test_a_damaged_encoder_is_refused_or_facts_are_found_by_their_words(
+    copy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert not (copy.parent / "encoder").exists()
+
+    with pytest.raises(ModelUnavailable, match=r'the encoder cannot be loaded: .*search="words"'):
+        ProductionGuard.from_profile("finance")
+    with ProductionGuard.from_profile("finance", model_fallback="heuristic") as guard:
+        guard.load_facts(FACTS)
+        (action,) = guard.repair_stream("", WRONG).actions
+        assert action.text == RIGHT
+    assert "found by their words alone" in caplog.text
+
+
 def test_a_model_that_onnxruntime_cannot_open_is_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import onnxruntime
 

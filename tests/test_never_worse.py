@@ -2,6 +2,9 @@
 
 `test_never_worse.jsonl` holds 36 knowledge bases with statements that the facts do not cover, right statements in free
 wording, answers without information, small talk, and sentences in other languages.
+
+`test_never_worse_near.jsonl` holds 126 answers that another writer aimed at the first version of these rules: each is close
+to a fact and about something else, which often only the question, a heading or the sentence before it tells.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ import pytest
 
 from director_ai import ProductionGuard
 
+NEAR = [
+    json.loads(line) for line in Path(__file__).with_name("test_never_worse_near.jsonl").read_text("utf-8").splitlines()
+]
 CASES = [json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text("utf-8").splitlines()]
 PLACES = range(len(CASES))
 
@@ -45,3 +51,13 @@ def test_an_open_profile_keeps_what_the_facts_do_not_cover(place: int) -> None:
         text for kind, text, actions in found if kind != "right" and any(each.action == "redact" for each in actions)
     ]
     assert changed == []
+
+
+@pytest.mark.parametrize("profile", ["finance", "general"])
+@pytest.mark.parametrize("case", NEAR, ids=range(len(NEAR)))
+def test_what_is_about_something_else_is_never_corrected(case: dict[str, Any], profile: str) -> None:
+    with ProductionGuard.from_profile(profile, use_nli=profile == "finance", search="words", metrics=False) as guard:
+        guard.load_facts(case["facts"])
+        for question, text in case["sentences"]:
+            actions = guard.repair_stream(question, text).actions
+            assert [each.text for each in actions if each.action == "rewrite"] == []

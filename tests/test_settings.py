@@ -391,7 +391,7 @@ def test_a_missing_file_a_folder_and_a_name_with_a_nul_are_refused(tmp_path: Pat
         ("none.toml", "there is no file"),
         ("folder.toml", "is no file"),
         ("a\0.toml", "there is no file"),
-        ("a" * 300 + ".toml", "cannot be read"),
+        ("a" * 300 + ".toml", "cannot be read" if sys.version_info < (3, 14) else "there is no file"),
     ):
         with pytest.raises(ConfigError, match=says) as caught:
             load(tmp_path / name)

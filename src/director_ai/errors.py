@@ -5,6 +5,7 @@
     │   └── UnknownOption      (also TypeError)   a setting that does not exist; names the nearest one
     ├── PayloadError           (also ValueError)  a record that is malformed or carries raw text
     ├── MissingExtra           (also ImportError) an optional part that is not installed
+    ├── ModelError             a model cannot be loaded or run, or answered with something that is no probability
     ├── ModelUnavailable       the bundled model cannot be loaded, and nothing was told to go on without it
     ├── RecordError            the database of reviews and records cannot be read or written
     │   └── TrailBroken        the audit trail is not the one that was written
@@ -43,6 +44,7 @@ __all__ = [
     "ConfigError",
     "DirectorError",
     "MissingExtra",
+    "ModelError",
     "ModelUnavailable",
     "NoGo",
     "NotAllowed",
@@ -92,15 +94,24 @@ class MissingExtra(DirectorError, ImportError):
         super().__init__(f"{what} needs an optional part; install it in a checkout with: pip install '.[{extra}]'")
 
 
+class ModelError(DirectorError):
+    """A model that cannot be loaded or run, or that answered with something that is no probability."""
+
+
 class ModelUnavailable(DirectorError):
     """The bundled model is missing, damaged or cannot be run, and the settings do not allow to go on without it."""
 
-    def __init__(self, cause: Exception) -> None:
+    def __init__(
+        self,
+        cause: Exception,
+        model: str = "entailment model",
+        instead: str = 'heuristic mode: model_fallback="heuristic" or use_nli=False',
+    ) -> None:
         # Messages of our own name the file and what is wrong with it. Those of other libraries may hold anything.
         what = str(cause) if isinstance(cause, DirectorError) else type(cause).__name__
         super().__init__(
-            f"the entailment model cannot be loaded: {what}. Reinstall director-ai (`director-ai doctor` shows what is "
-            'wrong), or choose heuristic mode: model_fallback="heuristic" or use_nli=False'
+            f"the {model} cannot be loaded: {what}. Reinstall director-ai (`director-ai doctor` shows what is wrong), "
+            f"or choose {instead}"
         )
 
 

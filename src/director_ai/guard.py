@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import logging
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import anyio.to_thread
 
 from director_ai.core.scoring.injection import InjectionDetector
 from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
-from director_ai.errors import ConfigError, UnknownOption
+from director_ai.errors import ConfigError, ModelError, ModelUnavailable, UnknownOption
 from director_ai.hooks.attachment import AttachedHooks
 from director_ai.hooks.protocol import Occasion, may_go_on
 from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProductionGuard"]
 
+_log = logging.getLogger(__name__)
 Client = TypeVar("Client")
 Mode = Literal["repair", "halt"]
 MODES: Final = ("repair", "halt")
@@ -336,6 +338,7 @@ class ProductionGuard:
             functions,
             threshold=least,
             judge_rewrite=judge_rewrite,
+            question=prompt,
             rewrite_fn=None if halts else rewrite_fn,
             deadline=settings.deadline,
             token_timeout=settings.token_timeout,
@@ -410,8 +413,16 @@ def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _opened_store(settings: GuardSettings) -> GroundTruthStore:
-    kinds = {"words": GroundTruthStore, "meaning": VectorGroundTruthStore}
-    return kinds[settings.search](settings.store)
+    """Open the store. Without the encoder a search by meaning is refused, or falls back to words if that is allowed."""
+    if settings.search == "words":
+        return GroundTruthStore(settings.store)
+    try:
+        return VectorGroundTruthStore(settings.store)
+    except ModelError as error:
+        if settings.model_fallback == "raise":
+            raise ModelUnavailable(error, "encoder", 'model_fallback="heuristic" or search="words"') from error
+        _log.warning("the encoder cannot be used (%s): facts are found by their words alone", error)
+        return GroundTruthStore(settings.store)
 
 
 def _scorer(settings: GuardSettings, profile: Profile, store: Any) -> CoherenceScorer:

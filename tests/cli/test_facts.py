@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -455,6 +456,10 @@ def test_a_command_that_only_reads_makes_no_store(facts: Facts, arguments: list[
     assert list(facts.folder.iterdir()) == []
 
 
+# From Python 3.14 on `Path.exists()` answers False for a name that no file can have, and does not raise.
+TOO_LONG = "cannot be opened" if sys.version_info < (3, 14) else "there is no knowledge base"
+
+
 BAD: dict[str, tuple[list[str], str]] = {
     "a blank tenant": (["list", "--tenant", " "], "tenant_id must be"),
     "a tenant that is a path": (["list", "--tenant", "../x"], "tenant_id must be"),
@@ -478,7 +483,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a store of something else": (["list", "--store", "else.db"], "something else"),
     "a store in memory": (["add", "k", "So.", "--words", "--store", ":memory:"], "--store must be"),
     "a store of another kind": (["list", "--store", "mysql://u:secret@h/d"], "--store must be"),
-    "a store with a name without end": (["list", "--store", "x" * 5000], "cannot be opened"),
+    "a store with a name without end": (["list", "--store", "x" * 5000], TOO_LONG),
     "importing what is not there": (["import", "no.jsonl", "--words"], "cannot be read (No such file"),
     "importing a folder": (["import", ".", "--words"], "cannot be read (Is a directory"),
     "importing what is not UTF-8": (["import", "latin.jsonl", "--words"], "not UTF-8"),

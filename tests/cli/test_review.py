@@ -491,7 +491,7 @@ def test_another_key_is_refused_before_anything_is_written(reviews: Reviews) -> 
         ("mysql://user:secret@host/db", "--db must be"),
         ("postgresql://user:secret@host:port/db", "cannot be read"),
         ("postgresql://user:secret@127.0.0.1:1/db", "cannot be reached"),
-        ("x" * 5000, "cannot be opened"),
+        ("x" * 5000, "cannot be opened" if sys.version_info < (3, 14) else "there is no review queue"),
     ],
     ids=lambda value: value[:12],
 )

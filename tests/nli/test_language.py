@@ -63,3 +63,15 @@ def test_the_profile_decides_and_nothing_is_patched(profile: str, action: str) -
 
     assert (wrong.action, wrong.verdict, wrong.reason) == (action, "not_evaluated", "language_not_supported")
     assert (verbatim.action, verbatim.verdict) == ("keep", "supported")
+
+
+@pytest.mark.parametrize(
+    "text", ["Der Eintritt kostet 9 EUR pro Person.", "Le parking est fermé.", "El hotel es nuevo."]
+)
+def test_two_common_words_of_another_language_are_enough(text: str) -> None:
+    assert not is_english(text)
+
+
+@pytest.mark.parametrize("text", ["Wien, Köln, München, Zürich", "Los Angeles, Las Vegas, El Paso", "Porto, Lisboa"])
+def test_names_alone_are_of_any_language(text: str) -> None:
+    assert is_english(text)

@@ -160,7 +160,6 @@ CASES = {
         "Pets may not be brought in.",
         "Pets may not be brought in.",
     ),
-    "never": ("The bank never charges fees.", "The bank charges fees.", "The bank charges fees."),
     "no before a noun": ("No refunds are given.", "Refunds are given.", "Refunds are given."),
     "the word any goes with its not": (
         "The motor is not covered by any guarantee.",
@@ -250,6 +249,19 @@ OTHER_MATTERS = {
     "a quantifier": ("All rooms have a sea view.", "Some rooms have a sea view."),
     "an opposite": ("The pool is open in winter.", "The pool is closed in winter."),
     "roles": ("The tenant pays the landlord.", "The landlord pays the tenant."),
+    "how long something is valid": ("Season tickets are valid for 5 months.", "Season tickets are sent within 3 days."),
+    "a weight is not a content": ("The jars weigh 900 g.", "The jars contain 250 g of honey."),
+    "the other half of a compound": ("Drop-off begins at 6 am.", "Drop-in begins at 4 pm."),
+    "another unit of a rate": ("A kayak costs 8 EUR per hour.", "A kayak costs 30 EUR per day."),
+    "a name left out": ("The warranty lasts 4 years.", "The warranty of the Corvo bike lasts 2 years."),
+    "a value that says which": ("The 2022 survey covered 4,000 homes.", "The 2024 survey covered 5,500 homes."),
+    "one end of a range": ("The desk is staffed at 11 pm.", "The desk is staffed from 6 am to 9 pm."),
+    "never": ("The bank never charges fees.", "The bank charges fees."),
+    "active and passive": ("The Light tariff covers theft.", "Theft is not covered by the Light tariff."),
+    "a word that is also a name": (
+        "The daily rate of the Daily pass is 9 EUR.",
+        "The daily rate of the Weekend pass is 14 EUR.",
+    ),
     "a complement that is no name": ("The manager is a robot.", "The manager is Jane Doe."),
 }
 

@@ -77,6 +77,11 @@ def _command(narrow: bool) -> Callable[[], object]:
     return typer.main.get_command(app)
 
 
+def _drop_output() -> None:
+    """Point stdout elsewhere, so that the interpreter does not try to write the rest of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Run the command; an error of ours is a sentence, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -88,9 +93,9 @@ def main() -> None:
         typer.echo(f"director-ai: {error}", err=True)
         raise SystemExit(2) from None
     except BrokenPipeError:
-        # The reader left (`director-ai demo | head`). Point stdout elsewhere, or the interpreter complains at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader left (`director-ai demo | head`)
         raise SystemExit(0) from None
     except OSError as error:
+        _drop_output()
         sys.stderr.write(f"director-ai: cannot write the output ({error.strerror})\n")
         raise SystemExit(1) from None

@@ -29,6 +29,10 @@ class PlacedClause:
     """Where each character of the text, and its end, stands in the stream; None where they follow one by one."""
     escaped: bool = False
     """It is written as part of a JSON string."""
+    heading: str = ""
+    """The heading or lead-in that it stands under."""
+    preceding: tuple[str, ...] = ()
+    """The clauses before it, as the model wrote them."""
 
     def place(self, at: int) -> int:
         """Return where in the stream a character of the text stands."""

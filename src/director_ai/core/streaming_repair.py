@@ -130,6 +130,7 @@ class StreamingRepairer:
         }
         self._judge: Judge = score_judge(self.threshold)
         self._judge_rewrite: Judge | None = None
+        self._question = ""
         self._deadline = check_seconds("deadline", deadline)
         self._cap = RedactionCap(
             count=None if most_redacted is None else check_count("most_redacted", most_redacted, 0),
@@ -159,12 +160,13 @@ class StreamingRepairer:
         *,
         threshold: float,
         judge_rewrite: Judge | None = None,
+        question: str = "",
         **options: Any,
     ) -> StreamingRepairer:
         """Return a repairer that asks a judge's own questions instead of one for a score; evidence comes with them."""
         rewrite = options.pop("rewrite_fn", None)
         made = cls(_never, threshold=threshold, rewrite_fn=rewrite, **options)
-        made._judge, made._judge_rewrite = judge, judge_rewrite
+        made._judge, made._judge_rewrite, made._question = judge, judge_rewrite, question
         made._functions = {kind: Injected(function, single=True) for kind, function in functions.items()} | {
             kind: injected for kind, injected in made._functions.items() if kind == "rewrite"
         }
@@ -241,6 +243,7 @@ class StreamingRepairer:
         tools = Tools(
             judge=self._judge,
             judge_rewrite=self._judge_rewrite,
+            question=self._question,
             retrieves="retrieve" in self._functions,
             rewrites="rewrite" in self._functions,
         )

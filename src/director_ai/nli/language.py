@@ -77,6 +77,11 @@ def _guess(text: str) -> tuple[str, float]:
     enough = known >= 2 or 3 * known >= len(words) or not _ONLY_ENGLISH.isdisjoint(words)
     if enough and _FOREIGN.isdisjoint(words):
         return "en", 1.0
+    written = _WORD.findall(text)
+    if len(words) > 1 and all(word[:1].isupper() for word in written):
+        return "other", LIKELY  # names alone, which may be of any language
+    if not known and len(_FOREIGN.intersection([words[0], *(word for word in written[1:] if word.islower())])) >= 2:
+        return "other", 1.0
     with _lock:  # the library scores into a buffer of its own
         language, probability = _identifier().classify(text)
     probability = float(probability)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from director_ai.errors import DirectorError
+from director_ai.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +22,6 @@ LABELS = ("supported", "contradicted", "neutral")
 LEAST_WINDOW = 16
 STEEPEST = 100
 """Of a calibration: within it every finite logit gives a probability, and no calibration that helps comes near."""
-
-
-class ModelError(DirectorError):
-    """A model that cannot be loaded or run, or that answered with something that is no probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

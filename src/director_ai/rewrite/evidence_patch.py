@@ -10,12 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from director_ai.core.ranges import check_count
-from director_ai.core.scoring.same_subject import contradicts, has_qualifiers
+from director_ai.core.scoring.same_subject import contradicts, may_correct
 from director_ai.core.scoring.slots.comparison import compare_readings
 from director_ai.core.scoring.slots.reading import Reading
 from director_ai.core.scoring.slots.tokens import in_one_line
 from director_ai.core.scoring.slots.word_lists import LIGHT_STEMS
-from director_ai.rewrite.patches import apply_patches, merge_groups
+from director_ai.rewrite.patches import apply_patches
 from director_ai.rewrite.slot_patch import patch_difference
 
 if TYPE_CHECKING:
@@ -63,18 +63,19 @@ def find_patches(clause: str, evidence: Sequence[str]) -> list[Group]:
 
 
 def _patch(clause: str, said: Reading, fact: Reading) -> Group:
-    """Return the patches with which a clause says what one fact says; none unless all that differs can be patched."""
+    """Return the patches with which a clause says what one fact says; none unless a single value differs.
+
+    Where two values differ, one of them may say what the clause is about: "The deadline for 2026 is 15 July 2026."
+    """
     differences = compare_readings(said, fact)
-    if not differences:
+    if len(differences) != 1:
         return ()
-    for difference in differences:
-        others = [other for other in differences if other is not difference]
-        if not contradicts(said, difference, fact, others=others) or not has_qualifiers(said, difference, fact):
-            return ()
-    groups = [patch_difference(clause, difference, fact.t.text) for difference in differences]
-    if not all(groups):
+    (difference,) = differences
+    if not contradicts(said, difference, fact) or not may_correct(said, difference, fact):
         return ()
-    patches = merge_groups(groups)
+    patches = patch_difference(clause, difference, fact.t.text)
+    if not patches:
+        return ()
     patched = Reading(in_one_line(apply_patches(clause, patches)))
     return () if compare_readings(patched, fact) else patches
 

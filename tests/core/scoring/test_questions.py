@@ -57,6 +57,27 @@ def test_a_yes_answers_the_question_before_it() -> None:
     assert claim.text == "The pool is heated."
 
 
+SUGGESTED = {
+    "why not": ("Why not park on the pavement?", "You can park on the pavement."),
+    "why don't you": ("Why don't you leave the dog in the car?", "You can leave the dog in the car."),
+    "couldn't you": ("Couldn’t you just skip the second vaccination?", "You can skip the second vaccination."),
+    "no reason not to": ("There is no reason not to mix the two paints.", "You can mix the two paints."),
+}
+
+
+@pytest.mark.parametrize(("said", "expected"), SUGGESTED.values(), ids=SUGGESTED.keys())
+def test_a_suggestion_in_the_words_of_a_denial_states_that_it_can_be_done(said: str, expected: str) -> None:
+    assert read_claim(said).text == expected
+
+
+def test_no_problem_says_yes() -> None:
+    assert read_claim("No problem at all!", question="May I park here?").text == "You may park here."
+
+
+def test_emphasis_hides_no_figure() -> None:
+    assert read_claim("The tram runs every **1**5 *minutes*.").text == "The tram runs every 15 minutes."
+
+
 def test_a_request_is_no_question_for_yes_or_no() -> None:
     assert not asks_yes_or_no("Could you please tell me the price?")
     assert asks_yes_or_no("Is there a lift?")

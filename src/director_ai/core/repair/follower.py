@@ -14,6 +14,7 @@ from director_ai.core.clause_source import PlacedClause
 from director_ai.core.merge import Edit, edits_between, moved
 from director_ai.core.repair.plan import repair_clauses
 from director_ai.core.repair.record import NAME, ClauseAction
+from director_ai.core.repair.setting import Setting
 from director_ai.core.scoring.claims import body_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class RepairFollower:
         self._prepared: tuple[str, Fate, float] | None = None
         self._fixes: list[Fix] = []
         self._tried: list[str] = []  # open texts that were judged early
+        self._setting = Setting()
         self.stop: Stop | None = None
         self._take(source.feed(context) if context else [])
 
@@ -70,7 +72,8 @@ class RepairFollower:
         if clauses:
             now = self._record.clock()
             words_end = [clause.place(len(clause.text.rstrip())) for clause in clauses]
-            fresh = [clause for clause, end in zip(clauses, words_end, strict=True) if end > self._base]
+            placed = [self._setting.place(clause) for clause in clauses]
+            fresh = [clause for clause, end in zip(placed, words_end, strict=True) if end > self._base]
             self._ready.extend((clause, now) for clause in fresh)
 
     # --- what the gate reads ----------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ class RepairFollower:
             self._tried.append(held)
             self._is_early = True
             start = self._source.settled
-            clause = PlacedClause(text=held, start=start, end=start + len(held))
+            clause = self._setting.see(PlacedClause(text=held, start=start, end=start + len(held)))
             self._start(repair_clauses([clause], list(self._record.said), self._tools))
         return self._asked
 
@@ -134,6 +137,8 @@ class RepairFollower:
         if prepared is None or not is_usual or clause.text.strip() != prepared[0]:
             return None, 0.0
         _, fate, spent = prepared
+        if (fate.clause.heading, fate.clause.preceding) != (clause.heading, clause.preceding):
+            return None, 0.0
         verdict = dataclasses.replace(fate.verdict, clause=clause.text, start=clause.start)
         return fate._replace(clause=clause, verdict=verdict, body=body_of(clause.text)), spent
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from director_ai.core.repair.answers import read_candidates, read_evidence, read_score, trouble_of
+from director_ai.core.repair.setting import names_something_else
 from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.coherence import ClauseVerdict
 from director_ai.core.scoring.judging import remember
@@ -49,6 +50,8 @@ class Tools:
     retrieves: bool = False
     """Evidence is asked for; otherwise it comes with the verdict."""
     rewrites: bool = False
+    question: str = ""
+    """What the user asked."""
     longest: float = 4.0
     """How many times as long as the clause a rewrite may be."""
 
@@ -263,15 +266,19 @@ def _offers(
 ) -> Plan[list[tuple[str, ...] | str]]:
     """Return what a rewriter offers for each clause, or why there is nothing."""
     offers: list[tuple[str, ...] | str] = []
-    for (_, verdict), found in zip(pairs, evidence, strict=True):
+    for (clause, verdict), found in zip(pairs, evidence, strict=True):
         if not tools.rewrites:
             offers.append("no_rewriter")
         elif verdict.verdict == "not_evaluated":
             offers.append("not_judged")  # and neither could the rewrite be
         elif isinstance(found, str):
             offers.append(found)
+        elif not found:
+            offers.append("no_evidence")
+        elif clause.label:
+            offers.append("value_alone")  # what else its object says of it may come later
         else:
-            offers.append(() if found else "no_evidence")
+            offers.append("other_subject" if names_something_else(clause, tools.question, found) else ())
     places = [place for place, offer in enumerate(offers) if offer == ()]
     texts = [_labelled(pairs[place][0], _body(pairs[place][0])) for place in places]
     items = [(text, [chunk.text for chunk in evidence[place]]) for place, text in zip(places, texts, strict=True)]  # type: ignore[union-attr]  # no trouble there, by the loop above

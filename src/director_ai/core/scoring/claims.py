@@ -24,7 +24,7 @@ from director_ai.core.scoring.coordination import (
 )
 from director_ai.core.scoring.courtesies import announcement, citation, confirms, courtesy_of, introduction, is_courtesy
 from director_ai.core.scoring.fences import closing_of, opening_of, prose_in_fence
-from director_ai.core.scoring.questions import as_statement, asks_yes_or_no, statement_in
+from director_ai.core.scoring.questions import as_statement, asks_yes_or_no, statement_in, suggestion_in
 from director_ai.core.scoring.slots.reading import Reading, read_once
 from director_ai.core.segment import ClauseSegmenter, split_sentences
 
@@ -43,6 +43,7 @@ _SELECTORS: Final = frozenset(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 
 _VALUES: Final = frozenset({"number", "money", "percent", "duration", "date", "time"})
 _FACTUAL: Final = _VALUES | {"name", "negation"}
 _SPACES = re.compile(r"(?<!\d)\s+|\s+(?![\s\d])|\s{2,}|[^\S\u00a0\u2009\u202f]")  # a narrow space may group digits
+_EMPHASIS = re.compile(r"(?P<mark>\*\*\*?|`|(?<![\w*])\*)(?=\S)(?P<text>[^*`]{1,200})(?P=mark)")
 _MARKUP = re.compile(r"[\s>#*_`~|•·–—-]*(?:\d{1,3}[.)]\s+)?[*_`~\"'“”‘’(\[]*")
 _TAG_QUESTION = re.compile(
     r",\s*(?:right|correct|yes|no|eh|okay|ok|\w{2,7}n['’]t \w{1,5}|is it|are they)\s*\?\W*\Z", re.IGNORECASE
@@ -65,6 +66,8 @@ _POINTS: Final = {
     "it": "", "they": "", "he": "", "she": "", "this": "", "that": "", "these": "", "those": "",
     "its": "'s", "their": "'s", "his": "'s", "her": "'s",
 }  # fmt: skip
+_HARMLESS = words("problem problems issue issues worries worry")
+"""Behind a "no" they say yes: "No problem!"."""
 _ALONE = words("this that these those")
 _OF_PEOPLE, _OF_MANY = words("he she his her"), words("they their these those")
 _FIRST_PRONOUN = re.compile(
@@ -109,7 +112,7 @@ def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = (
     if kind == "code":
         return _read_fence(clause, preceding)
     start, end = body_of(clause)
-    said = _spaced(visible(clause[start:end]))
+    said = _spaced(_without_emphasis(visible(clause[start:end])))
     if not WORD.search(said):
         return Claim("blank", "", None, likely="blank")
     if kind == "row":
@@ -120,6 +123,9 @@ def read_claim(clause: str, *, kind: str = "prose", preceding: Sequence[str] = (
     spoken = spoken_words(said)
     if confirms(spoken) and (asked := _asked_before(preceding, question)):
         return _confirmation(spoken, asked)
+    if suggested := suggestion_in(said):
+        said = suggested
+        return Claim("claim", said, read_once(said), likely="claim")
     if likely != "claim" and is_courtesy(said, spoken, likely):
         return Claim(likely, said, reading, likely=likely)
     if likely == "claim":
@@ -144,7 +150,8 @@ def _asked_before(preceding: Sequence[str], question: str) -> str:
 
 def _confirmation(spoken: Sequence[str], question: str) -> Claim:
     """Return a bare "Yes." as what it states."""
-    text = as_statement(question, negated=bool(spoken) and spoken[0] in {"no", "nope", "never"})
+    denies = bool(spoken) and spoken[0] in {"no", "nope", "never"} and _HARMLESS.isdisjoint(spoken)
+    text = as_statement(question, negated=denies)
     return Claim("claim", text, Reading(text), likely="greeting")
 
 
@@ -197,6 +204,11 @@ def visible(text: str) -> str:
         return text
     shown = [char for char in text if unicodedata.category(char) != "Cf" and char not in _SELECTORS]
     return without_lookalikes("".join(shown).translate(_FULL_WIDTH))
+
+
+def _without_emphasis(text: str) -> str:
+    """Return a text without the marks of bold, italic and code: they may stand inside a number ("**9**0 days")."""
+    return _EMPHASIS.sub(r"\g<text>", text) if "*" in text or "`" in text else text
 
 
 def _spaced(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from director_ai.core.grammar import AUXILIARIES, BASES, words
 
-__all__ = ["OFFER", "as_statement", "asks_yes_or_no", "statement_in"]
+__all__ = ["OFFER", "as_statement", "asks_yes_or_no", "statement_in", "suggestion_in"]
 
 _AUXILIARY: Final = "|".join(sorted(AUXILIARIES, key=len, reverse=True))
 _YES_OR_NO: Final = re.compile(
@@ -29,6 +29,14 @@ _OPENING: Final = re.compile(
     r"(?:since|as|because|given|considering|seeing|now that|if) )(?: ?that)?[ ,]*",
     re.IGNORECASE,
 )
+_SUGGESTS: Final = re.compile(
+    r"(?:and |so |but |well, |then )*(?:why not|why (?:don't|do not) (?:you|we)|"
+    r"(?:could|can|should|would|might)(?:n't| not) (?:you|we)(?: just| simply)?|"
+    r"there(?:'s| is) (?:really |absolutely )?no (?:good |real )?reason (?:why you should not|not to))"
+    r"\s+(?P<what>\S.{3,})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Suggests what it seems to deny: "Why not take two?"."""
 _TAIL: Final = re.compile(
     rf"(?:[,;–—-]|\s-)\s*(?:so |and |but |or )?(?:(?:{_AUXILIARY})\s+(?:you|i|we|that|it|this|they|there|a|an|the|"
     r"anything|any)\b|(?:right|correct|okay|ok|what do you think|how does that sound|would|shall|do you|want|why not|"
@@ -46,6 +54,12 @@ def asks_yes_or_no(question: str) -> bool:
     """Whether a text ends in a question that a "yes" or a "no" answers, and is not a request to the assistant."""
     found = _YES_OR_NO.match(question.strip())
     return found is not None and not _REQUEST.match(found["rest"])
+
+
+def suggestion_in(text: str) -> str:
+    """Return what a text suggests in the words of a denial, as a statement: "Why not take two?" says that you can."""
+    found = _SUGGESTS.match(text.strip().replace("’", "'"))
+    return _sentence(f"you can {found['what'].rstrip(' .')}") if found else ""
 
 
 def statement_in(question: str) -> str:

@@ -14,6 +14,7 @@ from director_ai.core.grammar import PASTS, SURE_VERBS
 from director_ai.core.scoring.slots.agreement import agree, comparable
 from director_ai.core.scoring.slots.comparison import VALUE_KINDS
 from director_ai.core.scoring.slots.framing import figure
+from director_ai.core.scoring.slots.names import TITLES
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.scoring.slots.values import Slot, SlotDifference
 
-__all__ = ["content_words", "contradicts", "foreign_words", "has_qualifiers"]
+__all__ = ["content_words", "contradicts", "covers", "foreign_words", "is_about", "may_correct"]
 
 CONTRADICTING: Final = VALUE_KINDS | {"name", "negation"}
 """Kinds of difference that alone make a clause wrong.
@@ -40,7 +41,7 @@ def _stems(text: str) -> frozenset[str]:
 _FILLERS: Final = _stems(
     "please currently exactly simply actually really generally basically certainly definitely indeed yes well "
     "total altogether full overall typically normally usual regular standardly amount level rate figure value number "
-    "apply applies valid hold holds will would can may get also you your our we us one per"
+    "apply applies will would can may also you your our we us one per"
 )
 _SAME: Final = (
     _stems("cost pay price fee charge paid payable costs pays charged priced pricing"),
@@ -63,7 +64,7 @@ _SAME: Final = (
 _BY_UNIT: Final = {
     "money": _stems("cost pay price fee charge come"),
     "duration": _stems("window period time"),
-    "g": _stems("take dose give use need weigh weight"),
+    "g": _stems("take dose give use need"),
 }
 _BY_BOUND: Final = {bound: _stems("maximum max most limit highest up") for bound in ("at most", "less than")} | {
     bound: _stems("minimum min least lowest from") for bound in ("at least", "more than")
@@ -81,13 +82,15 @@ _ATTRIBUTES: Final = _stems(
     "extra additional deductible excess balance limit commission interest rent wage salary"
 )
 """Words that make another attribute of a value: a price is not a surcharge, even of the same ticket."""
-_CONDITIONS: Final = frozenset("for if unless only except excluding during when while aged under above below".split())
-_REACH: Final = 3
-"""Words behind one of these that belong to the condition."""
 _LEAST_SHARED: Final = 2
 _SHORTEST: Final = 5
-"""Letters from which on two words that begin alike count as one: "deliver" and "delivery"."""
+_LONGEST_ENDING: Final = 4
+"""Words with so many letters in common and so short an ending count as one: "deliver" and "delivery"."""
 _BORDER: Final = frozenset({",", ";", ":", "(", ")", "–", "—", "/", "|"})
+_COUNTED_FROM: Final = frozenset({"of", "after", "from"})
+_ANCHOR: Final = 3
+_CONDITIONS: Final = frozenset("for if unless only except excluding during when while with without".split())
+_LINKS: Final = frozenset("of the and de van von der den la le del di da bin al el y du st".split())
 _JOINS: Final = frozenset({"and", "but", "or", "while", "whereas", "plus", "respectively"})
 _TITLE_END: Final = re.compile(r"[:–—|]|\s-\s")
 
@@ -103,19 +106,42 @@ def content_words(reading: Reading, sentence: int, leave_out: Sequence[Slot] = (
         if any(slot.start <= t.starts[i] < slot.end for slot in leave_out):
             continue
         found.add(t.stems[i])
-    return found - _FILLERS
+    return (found | _compounds(reading, first, end, leave_out)) - _FILLERS
+
+
+def _compounds(reading: Reading, first: int, end: int, leave_out: Sequence[Slot] = ()) -> set[str]:
+    """Return the words with a hyphen: "check-in" and "check-out" differ in what is a function word elsewhere."""
+    t = reading.t
+    return {
+        f"{t.words[i - 1]}-{t.words[i + 1]}"
+        for i in range(first + 1, end - 1)
+        if t.words[i] == "-"
+        and t.words[i - 1].isalpha()
+        and t.words[i + 1].isalpha()
+        and t.starts[i + 1] == t.starts[i] + 1 == t.starts[i - 1] + len(t.words[i - 1]) + 1
+        and not any(slot.start <= t.starts[i] < slot.end for slot in leave_out)
+    }
 
 
 def foreign_words(wanted: Iterable[str], known: frozenset[str] | set[str]) -> set[str]:
     """Return the stems that a set of stems has in no form."""
-    beginnings = {word[:_SHORTEST] for word in known if len(word) >= _SHORTEST}
-    return {word for word in wanted if not _has(word, known, beginnings)}
+    by_beginning: dict[str, list[str]] = {}
+    for word in known:
+        by_beginning.setdefault(word[:_SHORTEST], []).append(word)
+    return {word for word in wanted if not _has(word, known, by_beginning.get(word[:_SHORTEST], ()))}
 
 
-def _has(word: str, known: frozenset[str] | set[str], beginnings: set[str]) -> bool:
-    if word in known or (len(word) >= _SHORTEST and word[:_SHORTEST] in beginnings):
+def _has(word: str, known: frozenset[str] | set[str], alike: Sequence[str]) -> bool:
+    if word in known or any(word in group and not group.isdisjoint(known) for group in _SAME):
         return True
-    return any(word in group and not group.isdisjoint(known) for group in _SAME)
+    return len(word) >= _SHORTEST and any(_is_form(word, other) for other in alike)
+
+
+def _is_form(one: str, two: str) -> bool:
+    """Whether two words differ in their ending alone: "deliver" and "delivery", but not "check-in" and "check-out"."""
+    shared = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    ending = max(len(one), len(two)) - shared
+    return shared >= _SHORTEST and ending <= _LONGEST_ENDING and "-" not in one + two
 
 
 def contradicts(
@@ -137,8 +163,8 @@ def contradicts(
     if any(other.kind != difference.kind for other in others):
         return False  # a second thing differs: the clause is about something else
     place, rival = _placed(claim, mine), _placed(fact, theirs)
-    if place is None or rival is None:
-        return False
+    if place is None or rival is None or (mine.per != theirs.per and figure(mine) != figure(theirs)):
+        return False  # "5 EUR per hour" beside "18 EUR per night": both may be true
     sentence, fact_sentence = claim.t.sentence_of[place], fact.t.sentence_of[rival]
     slots = [mine, *(other.claim for other in others)]
     known = _words_around(mine, fact, fact_sentence, theirs)
@@ -151,6 +177,7 @@ def contradicts(
         (mine.kind not in VALUE_KINDS or comparable(mine, theirs))
         and _same_time(claim, sentence, fact, fact_sentence)
         and _other_values_agree(claim, sentence, slots, fact)
+        and _has_names(claim, sentence, slots, fact)
         and not foreign_words(_ATTRIBUTES & known, content_words(claim, sentence) | _needed_by(mine) | context)
         and _same_words(claim, sentence, slots, known, topic, context)
     )
@@ -163,31 +190,127 @@ def _is_slip(mine: Slot, theirs: Slot) -> bool:
     """
     if mine.kind == "name":
         shared = set(mine.text.lower().split()) & set(theirs.text.lower().split())
-        return any(len(word) > 2 and word not in FUNCTION_WORDS for word in shared) and " " in mine.text.strip()
+        return any(len(word) > 2 for word in shared - FUNCTION_WORDS - TITLES) and " " in mine.text.strip()
     digits = figure(mine)
     return len(digits) > 2 and digits == figure(theirs) and mine.unit == theirs.unit and comparable(mine, theirs)
 
 
-def has_qualifiers(claim: Reading, difference: SlotDifference, fact: Reading) -> bool:
-    """Whether a clause has the conditions under which a fact states its value.
+def may_correct(claim: Reading, difference: SlotDifference, fact: Reading) -> bool:
+    """Whether the fact's value may be put in the place of the clause's, given that it contradicts the clause.
 
+    The clause must say everything that the fact says of the value: its subject, its attribute and its conditions.
     "Take at most 8 g" must not become "Take at most 4 g" beside a fact that says so of adults alone.
     """
     mine, theirs = difference.claim, difference.evidence
     rival = _placed(fact, theirs) if theirs else None
-    if rival is None:
+    place = _placed(claim, mine)
+    if theirs is None or rival is None or place is None or mine.per != theirs.per:
         return False
-    t, sentence = fact.t, fact.t.sentence_of[rival]
-    first, end = t.sentences[sentence]
-    wanted = set()
-    for i in range(first, end):
-        if t.words[i] in _CONDITIONS:
-            after = [at for at in range(i + 1, min(end, i + 1 + _REACH)) if not _is_border(fact, at)]
-            wanted |= {t.stems[at] for at in after if t.words[at] not in FUNCTION_WORDS and fact.taken[at] != 1}
+    sentence = fact.t.sentence_of[rival]
+    known = _words_around(mine, fact, sentence, theirs)
+    if foreign_words(content_words(claim, claim.t.sentence_of[place], [mine]) - _needed_by(mine), known):
+        return False
+    if difference.kind == "negation":
+        return _same_sequence(claim, claim.t.sentence_of[place], fact, sentence)
+    low, high = _part(fact, sentence, theirs)
+    in_part = [each.slot for each in fact.by_sentence.get(sentence, ()) if low <= each.first < high]
+    if theirs.kind in VALUE_KINDS and sum(comparable(theirs, slot) for slot in in_part) > 1:
+        return False  # one end of a range, or one of several values
     dates = [placed.slot for placed in fact.by_sentence.get(sentence, ()) if placed.slot.kind == "date"]
     if mine.kind != "date" and not all(claim.has_value(slot) for slot in dates):
         return False
-    return not foreign_words(wanted - _FILLERS - {""}, set(claim.t.stems))
+    return covers(claim, difference, fact)
+
+
+def covers(
+    claim: Reading, difference: SlotDifference, fact: Reading, context: frozenset[str] | set[str] = frozenset()
+) -> bool:
+    """Whether the clause and its context have every word that says what the fact's value is a value of."""
+    mine, theirs = difference.claim, difference.evidence
+    rival = _placed(fact, theirs) if theirs else None
+    if theirs is None or rival is None:
+        return False
+    sentence = fact.t.sentence_of[rival]
+    wanted = _words_around(mine, fact, sentence, theirs) - _value_words(fact, sentence)
+    wanted -= _needed_by(mine) | _needed_by(theirs) | _beside_the_point(fact, sentence, theirs)
+    known = set(claim.t.stems) | {word for at in range(len(claim.t.sentences)) for word in content_words(claim, at)}
+    return not foreign_words(wanted - _FILLERS - {""}, known | context)
+
+
+def _beside_the_point(fact: Reading, sentence: int, slot: Slot) -> set[str]:
+    """Return the words that a fact adds and that a clause may leave out.
+
+    What a period counts from ("30 days of purchase"), and a second statement behind the value ("… and is free").
+    """
+    t = fact.t
+    _, end = t.sentences[sentence]
+    after = next((i for i in range(end) if t.starts[i] >= slot.end), end)
+    anchor: list[int] = []
+    if slot.kind == "duration" and after < end and t.words[after] in _COUNTED_FROM:
+        anchor = [i for i in range(after + 1, min(end, after + 1 + _ANCHOR)) if not _is_border(fact, i)]
+    joined = next((i for i in range(after, end) if t.words[i] in {"and", "but", ";"} and _is_border(fact, i)), end)
+    more = range(joined, end) if joined + 1 < end and t.words[joined + 1] not in _CONDITIONS else range(0)
+    kept = {t.stems[i] for i in range(t.sentences[sentence][0], joined) if i not in anchor}
+    return {t.stems[i] for i in (*anchor, *more)} - kept
+
+
+def is_about(claim: Reading, fact: Reading) -> bool:
+    """Whether a fact has every word, every name and the time of a clause, whatever value it gives."""
+    known = set(fact.t.stems)
+    for sentence in range(len(fact.t.sentences)):
+        known |= content_words(fact, sentence)
+    for sentence in range(len(claim.t.sentences)):
+        placed = claim.by_sentence.get(sentence, ())
+        if foreign_words(content_words(claim, sentence), known) or not _has_names(claim, sentence, (), fact):
+            return False
+        if any(
+            _may_name(each.slot) and not fact.has_value(each.slot) and not _is_complement(claim, sentence, each.first)
+            for each in placed
+        ):
+            return False
+        if not any(_same_time(claim, sentence, fact, other) for other in range(len(fact.t.sentences))):
+            return False
+        if any(each.slot.kind == "date" and not _is_stated(each, fact) for each in placed):
+            return False
+    return True
+
+
+def _says_which(claim: Reading, sentence: int, placed: Placed, fact: Reading) -> bool:
+    """Whether a value makes another subject of a clause: a number before the verb, a rank, another unit of a rate."""
+    slot = placed.slot
+    if fact.has_value(slot):
+        return False
+    if slot.per and not any(other.slot.per == slot.per for other in fact.placed):
+        return True
+    is_number = slot.kind in {"name", "number"}
+    return is_number and (slot.unit == "ordinal" or not _is_complement(claim, sentence, placed.first))
+
+
+def _same_sequence(claim: Reading, sentence: int, fact: Reading, fact_sentence: int) -> bool:
+    """Whether two sentences differ in a "not" alone. "Never" is more than that."""
+    one, two = _spoken(claim, sentence), _spoken(fact, fact_sentence)
+    return one == two and "never" not in _words(claim, sentence) | _words(fact, fact_sentence)
+
+
+def _spoken(reading: Reading, sentence: int) -> list[str]:
+    t = reading.t
+    first, end = t.sentences[sentence]
+    spoken = [i for i in range(first, end) if t.kinds[i] in {"word", "dotted"} and t.words[i] not in FUNCTION_WORDS]
+    return [t.stems[i] for i in spoken if t.stems[i] not in _FILLERS and not t.words[i].endswith(("not", "n't"))]
+
+
+def _has_names(claim: Reading, sentence: int, slots: Sequence[Slot], fact: Reading) -> bool:
+    """Whether the fact has every name of a sentence, as a name: a "Premium policy" is not any policy with a premium."""
+    capitals = {raw.lower() for raw in fact.t.raw if raw[:1].isupper() or raw[:1].isdigit()}
+    first, _ = claim.t.sentences[sentence]
+    for placed in claim.by_sentence.get(sentence, ()):
+        if placed.slot.kind != "name" or placed.slot in slots:
+            continue
+        words = [claim.t.words[i] for i in range(placed.first, placed.last + 1)]
+        known = capitals if placed.first > first else capitals | set(fact.t.words)
+        if any(word.removesuffix("'s") not in known and word.isalnum() and word not in _LINKS for word in words):
+            return False
+    return True
 
 
 def _same_words(
@@ -264,32 +387,44 @@ def _words_around(mine: Slot, fact: Reading, sentence: int, theirs: Slot) -> set
         if placed.slot.kind == theirs.kind and (theirs.kind == "name" or comparable(mine, placed.slot))
     ]
     if theirs.kind in {"name", "negation"} or len(rivals) < 2:
-        return known | content_words(fact, sentence, [theirs]) | _value_words(fact, sentence)
+        return known | content_words(fact, sentence, [theirs]) | _value_words(fact, sentence, theirs)
     return known | _part_words(fact, sentence, theirs)
 
 
-def _value_words(fact: Reading, sentence: int) -> set[str]:
-    """Return the words inside the values of a sentence: the "year" of "2 % a year" is one of the clause's, too."""
+def _value_words(fact: Reading, sentence: int, but: Slot | None = None) -> set[str]:
+    """Return the words inside the values of a sentence: the "year" of "2 % a year" is one of the clause's, too.
+
+    Those of the value itself count only where it is a rate: "daily backups" are not meant by "kept for 90 days".
+    """
     t = fact.t
     first, end = t.sentences[sentence]
-    return {t.stems[i] for i in range(first, end) if fact.taken[i] == 1}
+    own = range(0) if but is None or but.per else range(but.start, but.end)
+    return {t.stems[i] for i in range(first, end) if fact.taken[i] == 1 and t.starts[i] not in own}
 
 
 def _part_words(fact: Reading, sentence: int, slot: Slot) -> set[str]:
     """Return the words of the part of a sentence that a value stands in, and of the subject that all parts share."""
     t = fact.t
     first, end = t.sentences[sentence]
+    low, high = _part(fact, sentence, slot)
+    places = list(range(low, high))
+    if low > first and not _has_subject(fact, low, high):
+        verb = next((i for i in range(first, end) if t.words[i] in SURE_VERBS), first)
+        places += range(first, verb)
+    found = {t.stems[i] for i in places if t.kinds[i] in {"word", "dotted"} and t.words[i] not in FUNCTION_WORDS}
+    return found | _compounds(fact, low, high)
+
+
+def _part(fact: Reading, sentence: int, slot: Slot) -> tuple[int, int]:
+    """Return the tokens of the part of a sentence that a value stands in."""
+    first, end = fact.t.sentences[sentence]
     at = _placed(fact, slot) or first
     low, high = at, at
     while low > first and not _is_border(fact, low - 1):
         low -= 1
     while high < end and not (high > at and _is_border(fact, high)):
         high += 1
-    places = list(range(low, high))
-    if low > first and not _has_subject(fact, low, high):
-        verb = next((i for i in range(first, end) if t.words[i] in SURE_VERBS), first)
-        places += range(first, verb)
-    return {t.stems[i] for i in places if t.kinds[i] in {"word", "dotted"} and t.words[i] not in FUNCTION_WORDS}
+    return low, high
 
 
 def _has_subject(fact: Reading, low: int, high: int) -> bool:

@@ -10,7 +10,7 @@ from director_ai.core.scoring.slots.alignment import context_score
 from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.name_lists import GENERIC_NAMES, WIDE_PLACES
 from director_ai.core.scoring.slots.name_places import tells_more
-from director_ai.core.scoring.slots.names import TITLES, is_origin, name_keys
+from director_ai.core.scoring.slots.names import TITLES, is_origin, is_spelling, name_keys
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS, LIGHT_STEMS
@@ -242,8 +242,7 @@ def _namesake(claim: Reading, sought: _Sought, unknown: set[str], clauses: list[
 
 
 def _is_spelling(ours: set[str], theirs: frozenset[str]) -> bool:
-    """Whether one word is another way to write the other: "Laden" and "Ladin", "Chris" and "Christopher"."""
-    return any(one[:3] == two[:3] for one in ours for two in theirs)
+    return any(is_spelling(one, two) for one in ours for two in theirs)
 
 
 def _replacing(claim: Reading, sought: _Sought, evidence: Reading, clauses: list[_Clause]) -> Placed | None:

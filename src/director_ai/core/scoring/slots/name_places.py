@@ -9,7 +9,7 @@ from director_ai.core.scoring.slots.kindred import KINDRED
 from director_ai.core.scoring.slots.lexicon import CAPITAL
 from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.name_lists import GENERIC_NAMES, WIDE_PLACES
-from director_ai.core.scoring.slots.names import TITLES, find_origins, is_origin
+from director_ai.core.scoring.slots.names import TITLES, find_origins, is_origin, is_spelling
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
 from director_ai.core.scoring.slots.word_lists import FUNCTION_WORDS
 
@@ -205,7 +205,7 @@ def _renamed(claim: Reading, mine: _Mention, scene: _Scene) -> _Mention | None:
         if given not in mention.words or len(mention.words) == 1:
             continue
         last = words[mention.last].removesuffix("'s")
-        if words[mention.last - 1] != given or last[:3] == family[:3]:
+        if words[mention.last - 1] != given or is_spelling(last, family):
             return None
         found = mention
     return found
@@ -249,7 +249,7 @@ def _namesake(mine: _Mention, strange: set[str], own: list[_Mention]) -> _Mentio
     """The name that shares a word with the claim's, and has another where that has one the evidence lacks."""
     for mention in own:
         others = mention.words - mine.words
-        if len(others) == 1 == len(strange) and next(iter(others))[:3] != next(iter(strange))[:3]:
+        if len(others) == 1 == len(strange) and not is_spelling(next(iter(others)), next(iter(strange))):
             return mention
     return None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from director_ai.core.scoring.slots.tokens import Tokens
 
-__all__ = ["TITLES", "find_names", "find_origins", "is_origin", "name_keys"]
+__all__ = ["TITLES", "find_names", "find_origins", "is_origin", "is_spelling", "name_keys"]
 
 _LINKS = frozenset("of de van von der den la le del di da bin al el y du & st".split())
 _JOINTS = _LINKS | {".", "-", "–"}
@@ -103,6 +103,19 @@ def find_origins(vocabulary: Iterable[str]) -> set[str]:
 def is_origin(t: Tokens, first: int, last: int) -> bool:
     """Whether the name only says where something comes from: "Scottish" before a noun."""
     return first == last and t.raw[last + 1][0].islower() and t.words[first].endswith(_ORIGINS)
+
+
+def is_spelling(one: str, two: str) -> bool:
+    """Whether one word is another way to write the other: "Laden" and "Ladin", "Chris" and "Christopher".
+
+    "Solberg" and "Solheim" begin alike and are two people.
+    """
+    if one[:3] != two[:3]:
+        return False
+    if one.startswith(two) or two.startswith(one):
+        return True
+    at = next(at for at, (left, right) in enumerate(zip(one, two, strict=False)) if left != right)
+    return one[at + 1 :] in (two[at + 1 :], two[at:]) or one[at:] == two[at + 1 :]
 
 
 def name_keys(folded: str) -> set[str]:

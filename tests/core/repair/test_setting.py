@@ -1,0 +1,85 @@
+"""A clause is corrected only with facts that mention what it is said under: its heading, its lead-in, the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from director_ai import ProductionGuard
+
+FACTS = {"lift": "The lift carries 8 people.", "porter": "The porter is Ana Reis.", "tower": "The Tower has 12 floors."}
+RIGHT = "The lift carries 8 people."
+WRONG = "The lift carries 20 people."
+
+
+@pytest.fixture(scope="module")
+def guard() -> Iterator[ProductionGuard]:
+    with ProductionGuard.from_profile("finance", use_nli=False, search="words", metrics=False) as made:
+        made.load_facts(FACTS)
+        yield made
+
+
+ELSEWHERE = {
+    "a heading": "## Warehouse in Porto\n\n{}",
+    "a heading with a line below": "Warehouse\n---------\n\n{}",
+    "a bold line": "**Warehouse**\n\n{}",
+    "a short line": "Warehouse\n\n{}",
+    "a lead-in": "For the warehouse:\n- {}",
+    "a sentence that sets the scene": "At the Porto site things differ. {}",
+}
+
+
+@pytest.mark.parametrize("before", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_what_is_said_of_something_else_is_not_corrected(guard: ProductionGuard, before: str, size: int) -> None:
+    text = before.format(WRONG)
+    tokens = [text[at : at + size] for at in range(0, len(text), size)]
+    with guard.stream("", tokens) as stream:
+        list(stream)
+    actions = stream.result.actions
+    assert all(action.action != "rewrite" for action in actions)
+    assert actions[-1].action == "redact"
+
+
+AT_HOME = {
+    "a heading that the facts know": "## The lift\n\n{}",
+    "a heading that says nothing": "## Key facts\n\n{}",
+    "a lead-in": "Here is the information:\n- {}",
+    "another name of the facts": "In the Tower there is a lift. {}",
+}
+
+
+@pytest.mark.parametrize("before", AT_HOME.values(), ids=AT_HOME)
+def test_what_is_said_of_what_the_facts_know_is_corrected(guard: ProductionGuard, before: str) -> None:
+    assert guard.repair_stream("", before.format(WRONG)).repaired_text.endswith(RIGHT)
+
+
+def test_a_heading_ends_with_the_next_one(guard: ProductionGuard) -> None:
+    text = f"## Warehouse\n\n{WRONG}\n\n## Lift\n\n{WRONG}"
+    assert [action.action for action in guard.repair_stream("", text).actions if action.changed][-2:] == [
+        "redact",
+        "rewrite",
+    ]
+
+
+def test_a_lead_in_ends_with_its_list(guard: ProductionGuard) -> None:
+    text = f"For the warehouse:\n- two gates\n\n{WRONG}"
+    assert guard.repair_stream("", text).actions[-1].action == "rewrite"
+
+
+def test_a_clause_that_names_what_it_is_about_stands_for_itself(guard: ProductionGuard) -> None:
+    text = "## Warehouse in Porto\n\nThe Tower has 9 floors."
+    assert guard.repair_stream("", text).repaired_text.endswith("The Tower has 12 floors.")
+
+
+def test_a_question_about_something_else(guard: ProductionGuard) -> None:
+    assert guard.repair_stream("How many people fit into the lift in Porto?", WRONG).actions[0].action == "redact"
+    assert guard.repair_stream("I am in Porto. How many people fit into it?", WRONG).actions[0].action == "rewrite"
+
+
+def test_a_value_of_a_json_object_is_redacted_since_another_member_may_say_what_it_is_about(
+    guard: ProductionGuard,
+) -> None:
+    result = guard.repair_stream("", '{"porter": "Ben Ode", "site": "Porto"}', shape="json")
+    assert result.repaired_text == '{"porter": "[redacted: not supported]", "site": "Porto"}'
