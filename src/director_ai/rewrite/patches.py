@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Group", "Patch", "apply_patches", "merge_groups"]
+__all__ = ["Group", "Patch", "apply_patches"]
 
 
 class Patch(NamedTuple):
@@ -29,16 +29,3 @@ def apply_patches(clause: str, patches: Iterable[Patch]) -> str:
         parts += [clause[at : patch.start], patch.text]
         at = patch.end
     return "".join([*parts, clause[at:]])
-
-
-def merge_groups(groups: Iterable[Group]) -> Group:
-    """Return the patches of all groups that fit together; of two that touch the same text the first one stays."""
-    kept: list[Patch] = []
-    for group in groups:
-        if not any(_meet(patch, other) for patch in group for other in kept):
-            kept += group
-    return tuple(sorted(kept))
-
-
-def _meet(one: Patch, two: Patch) -> bool:
-    return (one.start < two.end and two.start < one.end) or one.start == two.start

@@ -20,6 +20,8 @@ __all__ = ["ClauseVerdict", "JudgeMode", "Limits", "Verdict", "combine_verdicts"
 
 Verdict = Literal["supported", "not_a_claim", "unverified", "unsupported", "not_evaluated"]
 """The first and second release a clause; the third does under the `open` policy alone; the last two do not."""
+SURELY_SUPPORTED: Final = 0.94
+"""What an open profile calls supported: the closed profiles' own threshold. Below it a clause is shown as unverified."""
 _RELEASED: Final = frozenset({"supported", "not_a_claim", "unverified"})
 
 
@@ -76,7 +78,7 @@ class ClauseVerdict:
 
 def verdict_of(weighed: Weighed, *, policy: str, threshold: float) -> tuple[Verdict, str, float]:
     """Return the verdict on a claim with evidence, its reason, and what coherence it leaves."""
-    if weighed.support >= threshold:
+    if weighed.support >= (threshold if policy == "closed" else max(threshold, SURELY_SUPPORTED)):
         return "supported", "entailed", weighed.support
     contradicted = weighed.contradiction > weighed.support
     if policy == "open":

@@ -263,10 +263,7 @@ def is_about(claim: Reading, fact: Reading) -> bool:
         placed = claim.by_sentence.get(sentence, ())
         if foreign_words(content_words(claim, sentence), known) or not _has_names(claim, sentence, (), fact):
             return False
-        if any(
-            _may_name(each.slot) and not fact.has_value(each.slot) and not _is_complement(claim, sentence, each.first)
-            for each in placed
-        ):
+        if any(_says_which(claim, sentence, each, fact) for each in placed):
             return False
         if not any(_same_time(claim, sentence, fact, other) for other in range(len(fact.t.sentences))):
             return False
@@ -282,8 +279,8 @@ def _says_which(claim: Reading, sentence: int, placed: Placed, fact: Reading) ->
         return False
     if slot.per and not any(other.slot.per == slot.per for other in fact.placed):
         return True
-    is_number = slot.kind in {"name", "number"}
-    return is_number and (slot.unit == "ordinal" or not _is_complement(claim, sentence, placed.first))
+    may_name = slot.kind in {"name", "number"}
+    return may_name and (slot.unit == "ordinal" or not _is_complement(claim, sentence, placed.first))
 
 
 def _same_sequence(claim: Reading, sentence: int, fact: Reading, fact_sentence: int) -> bool:
