@@ -20,7 +20,7 @@ demo: $(VENV)/.installed ## repair a scripted stream in the terminal, and write 
 test: $(VENV)/.installed-dev ## set up, then run every gate and every test
 	@$(RUN)python tests/serve/page/browser.py --install
 	@$(MAKE) --no-print-directory --jobs 2 check collected
-	$(RUN)pytest -n 4 --dist worksteal
+	$(RUN)pytest -n 5 --dist worksteal
 	@$(RUN)python tests/serve/page/browser.py
 
 check: $(VENV)/.installed-dev ## the gates alone: format, lint, types, import contracts
