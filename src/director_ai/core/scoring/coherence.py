@@ -21,7 +21,7 @@ __all__ = ["ClauseVerdict", "JudgeMode", "Limits", "Verdict", "combine_verdicts"
 Verdict = Literal["supported", "not_a_claim", "unverified", "unsupported", "not_evaluated"]
 """The first and second release a clause; the third does under the `open` policy alone; the last two do not."""
 SURELY_SUPPORTED: Final = 0.94
-"""What an open profile calls supported: the closed profiles' own threshold. Below it a clause is shown as unverified."""
+"""What an open profile calls supported: the closed profiles' threshold. Below it a clause is shown as unverified."""
 _RELEASED: Final = frozenset({"supported", "not_a_claim", "unverified"})
 
 
