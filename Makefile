@@ -44,16 +44,16 @@ bench: $(VENV)/.installed-dev ## measure everything we claim, peers beside it, a
 	$(RUN)python benchmarks/kernel.py --save
 	$(RUN)python benchmarks/segmenter.py --save
 	$(RUN)python benchmarks/slots.py --save
-	$(RUN)python benchmarks/model.py --rows 40 --rounds 7 --save
-	$(RUN)python benchmarks/knowledge.py --facts 1000,10000 --rows 200 --save
-	$(RUN)python benchmarks/scoring.py --rows 40 --cases 60 --save
+	$(RUN)python benchmarks/model.py --rows 12 --rounds 5 --save
+	$(RUN)python benchmarks/knowledge.py --facts 1000,10000 --rows 100 --save
+	$(RUN)python benchmarks/scoring.py --rows 12 --cases 30 --save
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli
 	$(RUN)python benchmarks/answers.py --save
 	$(RUN)python benchmarks/injection.py --save
 	$(RUN)python benchmarks/pii.py --save
 	$(RUN)python benchmarks/merge.py --peer --save
-	$(RUN)python benchmarks/repair.py --peer --rows 60 --seconds 40 --save
+	$(RUN)python benchmarks/repair.py --peer --rows 30 --seconds 20 --save
 	$(RUN)python benchmarks/review.py --peer --rows 1000 10000 --save
 	$(RUN)python benchmarks/serve.py --seconds 6 --streams 1 50 200 --model-streams 1 4 8 --save
 

@@ -411,7 +411,7 @@ def accuracy(data: Path, train: Path, count: int, models: dict[str, Path]) -> Ro
         peers["hypothesis alone"] = HypothesisAlone(train)
     for name, folder in models.items():
         peers[name] = functools.partial(support, load_entailer(folder, threads=2, cache_size=0))
-    paths = [path for path in sorted(data.glob("*.jsonl.gz")) if not path.name.startswith(("aux_", "repair_"))]
+    paths = [path for path in sorted(data.glob("*.jsonl.gz")) if not path.name.startswith(("answers", "aux_", "repair_"))]
     files: list[Row] = []
     beside: dict[str, list[Row]] = {name: [] for name in ("the model", *peers)}
     pooled: list[tuple[np.ndarray, np.ndarray]] = []

@@ -84,7 +84,7 @@ class Reviewer:
 
 def measure_accuracy(folder: Path, count: int) -> dict[str, list[Row]]:
     """Figures per file of the development data, for each mode."""
-    paths = [path for path in sorted(folder.glob("*.jsonl.gz")) if not path.name.startswith(("aux_", "repair_"))]
+    paths = [path for path in sorted(folder.glob("*.jsonl.gz")) if not path.name.startswith(("answers", "aux_", "repair_"))]
     reviewers = {mode: Reviewer(use_nli=use_nli) for mode, use_nli in MODES.items()}
     found: dict[str, list[Row]] = {mode: [] for mode in MODES}
     pooled: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {mode: [] for mode in MODES}
