@@ -45,6 +45,7 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper, parser
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from reporting import labelled_files
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -411,7 +412,7 @@ def accuracy(data: Path, train: Path, count: int, models: dict[str, Path]) -> Ro
         peers["hypothesis alone"] = HypothesisAlone(train)
     for name, folder in models.items():
         peers[name] = functools.partial(support, load_entailer(folder, threads=2, cache_size=0))
-    paths = [path for path in sorted(data.glob("*.jsonl.gz")) if not path.name.startswith(("answers", "aux_", "repair_"))]
+    paths = labelled_files(data)
     files: list[Row] = []
     beside: dict[str, list[Row]] = {name: [] for name in ("the model", *peers)}
     pooled: list[tuple[np.ndarray, np.ndarray]] = []

@@ -20,6 +20,12 @@ Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results"
 
 
+def labelled_files(folder: Path) -> list[Path]:
+    """Return the files of premises and hypotheses with labels; those of other shapes are left out."""
+    others = ("answers", "aux_", "repair_")
+    return [path for path in sorted(folder.glob("*.jsonl.gz")) if not path.name.startswith(others)]
+
+
 def machine() -> Row:
     """Where a run takes place."""
     return {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}

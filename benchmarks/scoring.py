@@ -36,6 +36,7 @@ import numpy as np
 from kernel import PEER, install_peer
 from model import auc, balanced_accuracy, dev_rows, ece, show, with_mean
 from regression_suite import passages
+from reporting import labelled_files
 from rich.console import Console
 from rich.progress import track
 
@@ -84,7 +85,7 @@ class Reviewer:
 
 def measure_accuracy(folder: Path, count: int) -> dict[str, list[Row]]:
     """Figures per file of the development data, for each mode."""
-    paths = [path for path in sorted(folder.glob("*.jsonl.gz")) if not path.name.startswith(("answers", "aux_", "repair_"))]
+    paths = labelled_files(folder)
     reviewers = {mode: Reviewer(use_nli=use_nli) for mode, use_nli in MODES.items()}
     found: dict[str, list[Row]] = {mode: [] for mode in MODES}
     pooled: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {mode: [] for mode in MODES}
