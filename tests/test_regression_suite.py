@@ -45,7 +45,7 @@ def test_the_passages_are_what_they_should_be() -> None:
     [
         pytest.param(False, 1, Least(0, 0.62, 0.82), id="heuristic mode"),
         pytest.param(True, 5, Least(0, 0.75, 0.75), id="model mode, 29 of them"),
-        pytest.param(True, 1, Least(1, 0.78, 0.81), id="model mode", marks=pytest.mark.soak),
+        pytest.param(True, 1, Least(2, 0.80, 0.81), id="model mode", marks=pytest.mark.soak),
     ],
 )
 def test_right_passages_pass_and_errors_are_caught(use_nli: bool, every: int, reached: Least) -> None:
