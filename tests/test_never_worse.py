@@ -4,7 +4,8 @@
 wording, answers without information, small talk, and sentences in other languages.
 
 `test_never_worse_near.jsonl` holds 126 answers that another writer aimed at the first version of these rules: each is close
-to a fact and about something else, which often only the question, a heading or the sentence before it tells.
+to a fact and about something else, which often only the question, a heading or the sentence before it tells. The rules were
+changed until these held: they guard against a relapse and estimate nothing.
 """
 
 from __future__ import annotations
