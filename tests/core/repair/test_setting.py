@@ -83,3 +83,26 @@ def test_a_value_of_a_json_object_is_redacted_since_another_member_may_say_what_
 ) -> None:
     result = guard.repair_stream("", '{"porter": "Ben Ode", "site": "Porto"}', shape="json")
     assert result.repaired_text == '{"porter": "[redacted: not supported]", "site": "Porto"}'
+
+
+WRAPPED = {
+    "a name": ("The porter is John\nSmith.", "The porter is Ana Reis"),
+    "a name in a list": ("- The porter is John\n  Smith.\n", "The porter is Ana Reis"),
+}
+
+
+@pytest.mark.parametrize(("text", "never"), WRAPPED.values(), ids=WRAPPED)
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_half_of_a_sentence_that_goes_on_in_the_next_line_is_not_corrected(
+    guard: ProductionGuard, text: str, never: str, size: int
+) -> None:
+    with guard.stream("", [text[at : at + size] for at in range(0, len(text), size)]) as stream:
+        list(stream)
+    assert never not in stream.result.repaired_text
+    assert not any(action.action == "rewrite" for action in stream.result.actions)
+
+
+def test_a_line_that_is_whole_is_corrected(guard: ProductionGuard) -> None:
+    text = "- The lift carries 20 people\n- The porter is John Smith\n\nThe lift carries 20 people\n\nThank you."
+    told = "- The lift carries 8 people\n- The porter is Ana Reis\n\nThe lift carries 8 people\n\nThank you."
+    assert guard.repair_stream("", text).repaired_text == told

@@ -277,6 +277,8 @@ def _offers(
             offers.append("no_evidence")
         elif clause.label:
             offers.append("value_alone")  # what else its object says of it may come later
+        elif _may_go_on(clause):
+            offers.append("may_go_on")
         else:
             offers.append("other_subject" if names_something_else(clause, tools.question, found) else ())
     places = [place for place, offer in enumerate(offers) if offer == ()]
@@ -287,6 +289,14 @@ def _offers(
         longest = max(_SHORTEST_CAP, int(tools.longest * len(text)))
         offers[place] = _without_label(pairs[place][0], read_candidates(outcome, text, longest))
     return offers
+
+
+def _may_go_on(clause: PlacedClause) -> bool:
+    """Whether the sentence of a clause may go on in the next line: a name or a figure may be cut in two there."""
+    text = clause.text
+    body, space = text.rstrip(), text[len(text.rstrip()) :]
+    wrapped = space == "\n" if clause.kind == "prose" else "\n" in space and space[-1] in " \t"
+    return wrapped and clause.kind in {"prose", "item"} and body[-1:].isalnum()
 
 
 def _supported(
