@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from drivers import Driver
-from postgres import fresh_database, postgres_server, postgres_url
+from postgres import empty_reviews, fresh_database, fresh_reviews, postgres_server, postgres_url
 
-__all__ = ["driver", "fresh_database", "postgres_server", "postgres_url"]
+__all__ = ["driver", "empty_reviews", "fresh_database", "fresh_reviews", "postgres_server", "postgres_url"]
 
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")

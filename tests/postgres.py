@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -74,7 +75,7 @@ def _pipe(stream: IO[str] | None) -> IO[str]:
     return stream
 
 
-__all__ = ["Server", "fresh_database", "postgres_server", "postgres_url"]
+__all__ = ["Server", "empty_reviews", "fresh_database", "fresh_reviews", "postgres_server", "postgres_url"]
 
 
 @pytest.fixture(scope="session")
@@ -102,9 +103,35 @@ _numbers = itertools.count(1)
 @pytest.fixture
 def fresh_database(postgres_server: Server) -> Iterator[str]:
     """The URL of an empty database that is dropped after the test."""
+    with _database(postgres_server, "template1") as name:
+        yield postgres_server.database(name)
+
+
+@pytest.fixture(scope="session")
+def empty_reviews(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a database that has the tables of reviews, and nothing in them."""
+    from director_ai import HumanReviewQueue
+
+    with _database(postgres_server, "template1") as name, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("DIRECTOR_AI_SIGNING_KEY", raising=False)
+        HumanReviewQueue(postgres_server.database(name)).close()
+        patch.undo()
+        yield name
+
+
+@pytest.fixture
+def fresh_reviews(postgres_server: Server, empty_reviews: str) -> Iterator[str]:
+    """The URL of a copy of it: for tests that are not about how the tables are made."""
+    with _database(postgres_server, empty_reviews) as name:
+        yield postgres_server.database(name)
+
+
+@contextlib.contextmanager
+def _database(server: Server, like: str) -> Iterator[str]:
     name = f"test_{next(_numbers)}"
-    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield postgres_server.database(name)
-    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+    yield name
+    with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

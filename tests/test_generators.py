@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import json
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+import httpx2
 import pytest
 
 from director_ai.agent import CoherenceAgent
@@ -72,6 +74,14 @@ class Upstream:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def certificates() -> Iterator[None]:
+    """Every generator reads the certificates of the machine; the upstream needs none, and once is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx2, "create_ssl_context", functools.cache(httpx2.create_ssl_context))
+        yield
 
 
 @pytest.fixture
@@ -272,8 +282,13 @@ def test_an_answer_of_exactly_max_bytes_is_read(upstream: Upstream, ask: Ask) ->
     assert problem_of(ask, OpenAICompatibleGenerator(upstream.url, "m", max_bytes=size - 1)).problem == "too_large"
 
 
-def test_a_compressed_answer_is_not_unpacked(upstream: Upstream, make: Make, ask: Ask) -> None:
-    upstream.answer(gzip.compress(b" " * 50_000_000), Content_Encoding="gzip")
+@pytest.fixture(scope="module")
+def bomb() -> bytes:
+    return gzip.compress(b" " * 50_000_000)
+
+
+def test_a_compressed_answer_is_not_unpacked(upstream: Upstream, make: Make, ask: Ask, bomb: bytes) -> None:
+    upstream.answer(bomb, Content_Encoding="gzip")
     assert problem_of(ask, make()).problem == "malformed"
 
 

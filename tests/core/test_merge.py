@@ -376,9 +376,10 @@ def random_edits(chance: random.Random, source: str) -> list[Edit]:
     return edits
 
 
-def test_the_laws_hold_for_a_great_many_random_edit_sets() -> None:
+@pytest.mark.parametrize("sets", [10_000, pytest.param(50_000, marks=pytest.mark.soak)])
+def test_the_laws_hold_for_a_great_many_random_edit_sets(sets: int) -> None:
     chance = random.Random(6)
-    for _ in range(int(os.environ.get("DIRECTOR_EDIT_SETS", "50000"))):
+    for _ in range(int(os.environ.get("DIRECTOR_EDIT_SETS", sets))):
         source = SOURCE[: chance.randint(0, 12)]
         edits = random_edits(chance, source)
         check_laws(source, edits, merge_edits(source, edits))

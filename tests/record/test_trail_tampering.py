@@ -15,7 +15,7 @@ from forgery import HASH_STAYS, KINDS, TENANTS, Forger, Row, fill, rehash
 from director_ai.record import AuditTrail, Problem
 from director_ai.record.keys import VerifyKey, read_key
 
-PLACES = 20
+PLACES = 8
 
 
 @dataclass

@@ -365,6 +365,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
             [sys.executable, "-c", script, str(tmp_path), str(home / "key"), str(count)],
             check=True, capture_output=True, text=True,
         ).stdout)
-        for count in (12, 36)
+        for count in (6, 24)
     ]  # fmt: skip
-    assert used[1] < used[0] + 25_000, "three times the rows (24 MB against 72 MB) in about the same memory"
+    assert used[1] < used[0] + 25_000, "four times the rows (12 MB against 48 MB) in about the same memory"

@@ -42,7 +42,7 @@ class Clock:
 
 def place_of(request: pytest.FixtureRequest, folder: Path) -> str:
     if request.param == "postgresql":
-        return str(request.getfixturevalue("fresh_database"))
+        return str(request.getfixturevalue("fresh_reviews"))
     return ":memory:" if request.param == "memory" else str(folder / "reviews.db")
 
 

@@ -143,7 +143,7 @@ async def check_law(path: str, seeds: range) -> Replay:
 
 @by_path
 def test_after_all_corrections_a_client_holds_what_a_strict_one_gets(path: str) -> None:
-    seen = asyncio.run(check_law(path, range(200)))
+    seen = asyncio.run(check_law(path, range(80)))
     assert {each["event"] for each in seen.corrections} == {"confirm", "replace", "retract"}
 
 
@@ -151,7 +151,7 @@ def test_after_all_corrections_a_client_holds_what_a_strict_one_gets(path: str) 
 @pytest.mark.timeout(3_600)
 @by_path
 def test_after_all_corrections_a_client_holds_the_same_in_the_long_run(path: str) -> None:
-    asyncio.run(check_law(path, range(200, 10_000)))
+    asyncio.run(check_law(path, range(80, 10_000)))
 
 
 @by_path

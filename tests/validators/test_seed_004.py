@@ -50,8 +50,9 @@ def test_the_example_itself() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_ten_thousand_finished_texts_come_out_exactly() -> None:
-    for seed in range(10_000):
+@pytest.mark.parametrize("texts", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_thousands_of_finished_texts_come_out_exactly(texts: int) -> None:
+    for seed in range(texts):
         text, expected = example(seed)
         assert CHECKS.run(text).text == expected, seed
 

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from director_ai.core.checks.json_lens import JsonLens, read_whole
@@ -320,6 +320,7 @@ def members(pairs: list[tuple[str, Any]]) -> Any:
 
 
 @pytest.mark.parametrize("name", CHECKS)
+@settings(max_examples=50)
 @given(value=VALUES, seed=st.integers(0, 2**32))
 def test_json_stays_json_and_escapes_change_nothing(name: str, value: Any, seed: int) -> None:
     chance = random.Random(seed)

@@ -156,20 +156,22 @@ def one_piece(checks: Checks, text: str) -> CheckedText:
     return streamed(checks, [text])
 
 
+@pytest.mark.parametrize("texts", [20, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("setting", ALL)
-def test_every_cut_in_two_gives_the_same(setting: str) -> None:
+def test_every_cut_in_two_gives_the_same(setting: str, texts: int) -> None:
     checks = ALL[setting]
-    for seed in range(40 if setting.startswith("disguise first") else 4):
+    for seed in range(texts if setting.startswith("disguise first") else texts // 10):
         text = text_of(seed)[:100]
         whole = one_piece(checks, text)
         for at in range(1, len(text)):
             assert streamed(checks, [text[:at], text[at:]]) == whole, (seed, at)
 
 
+@pytest.mark.parametrize("texts", [50, pytest.param(150, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("setting", ALL)
-def test_twenty_partitions_of_a_text_give_the_same(setting: str) -> None:
+def test_twenty_partitions_of_a_text_give_the_same(setting: str, texts: int) -> None:
     checks = ALL[setting]
-    for seed in range(150 if setting.startswith("disguise first") else 20):
+    for seed in range(texts if setting.startswith("disguise first") else texts // 7):
         text = text_of(1_000 + seed)[:160]
         whole = one_piece(checks, text)
         chance = random.Random(seed)
@@ -180,9 +182,10 @@ def test_twenty_partitions_of_a_text_give_the_same(setting: str) -> None:
 LONG_WORDS = ("x" * 3_000, "a.b-" * 900, "9" * 2_500, "http://" + "y" * 2_600, "Zm9v" * 800, "é" * 2_100, "jo@x." * 500)
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=pytest.mark.soak)], ids=["2", "6 more"])
 @pytest.mark.parametrize("setting", ALL)
-def test_long_texts_and_words_without_end_give_the_same(setting: str) -> None:
-    for seed in range(4):
+def test_long_texts_and_words_without_end_give_the_same(setting: str, seeds: range) -> None:
+    for seed in seeds:
         chance = random.Random(seed)
         text = "".join(text_of(5_000 + 10 * seed + part) for part in range(10))
         at = chance.randrange(len(text))
@@ -275,7 +278,7 @@ def test_where_nothing_is_to_fix_every_stream_comes_out_unchanged(setting: str) 
         assert result == CheckedText(text=text)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.one_of(st.sampled_from(PROSE + MARKED), st.text(alphabet="aB.@-5 1\n\u200b[](:/<&", max_size=12)),
@@ -289,14 +292,14 @@ def test_any_partition_of_any_mix_gives_the_same(pieces: list[str], chance: rand
         assert streamed(ALL[name], cut(text, chance)) == one_piece(ALL[name], text)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.text(max_size=60), st.randoms(use_true_random=False))
 def test_any_text_at_all_may_be_cut_anywhere(text: str, chance: random.Random) -> None:
     checks = ALL["everything at once"]
     assert streamed(checks, cut(as_units(text), chance)) == one_piece(checks, text)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.text(alphabet="Ab 1@.\n", max_size=40), st.integers(1, 80), st.randoms(use_true_random=False))
 def test_edits_of_overlapping_checks_do_not_depend_on_the_cuts(text: str, reach: int, chance: random.Random) -> None:
     """Checks with all kinds of frontiers whose edits overlap, touch and insert."""

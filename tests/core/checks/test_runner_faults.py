@@ -33,7 +33,7 @@ from director_ai.validators import (
 from drivers import Driver
 
 LIMIT = 0.5
-SAFE = "some safe words are here. " * 40
+SAFE = "some safe words are here. " * 20
 UNSAFE = "unsafe"
 TEXT = f"{SAFE}Now comes the {UNSAFE} part of it. {SAFE}"
 TOKENS = [TEXT[at : at + 9] for at in range(0, len(TEXT), 9)]

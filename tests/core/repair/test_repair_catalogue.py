@@ -211,8 +211,9 @@ def test_one_repairer_serves_sixty_four_threads() -> None:
     assert texts == {n: f"It is {n}. That is good {n}. Write to [EMAIL]. " * 3 for n in range(64)}
 
 
+@pytest.mark.parametrize("tasks", [100, pytest.param(1_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_one_repairer_serves_a_thousand_tasks(backend: str) -> None:
+def test_one_repairer_serves_many_tasks(backend: str, tasks: int) -> None:
     async def ask(clause: str) -> float:
         await anyio.sleep(0)
         return score(clause)
@@ -231,11 +232,11 @@ def test_one_repairer_serves_a_thousand_tasks(backend: str) -> None:
 
     async def main() -> None:
         async with anyio.create_task_group() as group:
-            for number in range(1_000):
+            for number in range(tasks):
                 group.start_soon(run, number)
 
     anyio.run(main, backend=backend)
-    assert texts == {n: f"It is {n}. That is good {n}. So." for n in range(1_000)}
+    assert texts == {n: f"It is {n}. That is good {n}. So." for n in range(tasks)}
 
 
 def test_a_stream_after_a_halt_begins_anew() -> None:

@@ -69,11 +69,11 @@ async def check(path: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_nothing_unjudged_is_sent(path: str) -> None:
-    asyncio.run(check(path, range(400)))
+    asyncio.run(check(path, range(150)))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("path", PATHS)
 def test_nothing_unjudged_is_sent_in_the_long_run(path: str) -> None:
-    asyncio.run(check(path, range(400, 40_000)))
+    asyncio.run(check(path, range(150, 40_000)))
