@@ -77,7 +77,7 @@ CASES = {
     "one euro becomes many": ("It costs 1 euro.", "It costs €7.", "It costs 7 euros."),
     "a code before the amount": ("It costs CHF 5.", "It costs 7 CHF.", "It costs CHF 7."),
     "millions": ("It costs 1.5 million dollars.", "It costs $2.5 million.", "It costs 2.5 million dollars."),
-    "another currency": ("The fee is $90.", "The fee is 30 EUR.", "The fee is 30 EUR."),
+    "another currency": ("The fee is $30.", "The fee is 30 EUR.", "The fee is 30 EUR."),
     "a percentage in words": ("The rate is five percent.", "The rate is 7%.", "The rate is seven percent."),
     "a percentage with its sign": ("The rate is 5 %.", "The rate is seven percent.", "The rate is 7 %."),
     # bounds
@@ -263,6 +263,30 @@ OTHER_MATTERS = {
         "The daily rate of the Weekend pass is 14 EUR.",
     ),
     "a complement that is no name": ("The manager is a robot.", "The manager is Jane Doe."),
+    "a letter that tells which": ("Gate I closes at 7 pm.", "Gate A closes at 9 pm."),
+    "a letter that the clause leaves out": ("The wing has 30 beds.", "Wing A has 12 beds."),
+    "a sign that tells which": ("The Basic+ box holds 9 litres.", "The Basic box holds 6 litres."),
+    "the way back": ("The bus to Linz from Wels takes 50 minutes.", "The bus from Linz to Wels takes 35 minutes."),
+    "with and without": ("A room without a bath costs 60 EUR.", "A room with a bath costs 80 EUR."),
+    "what one may and what one should": (
+        "Guests should bring up to 2 friends to the party.",
+        "Guests may bring up to 5 friends to the party.",
+    ),
+    "what is paid and what is charged": (
+        "The Gold fund charges 4 % interest a year.",
+        "The Gold fund pays 3 % interest a year.",
+    ),
+    "whom a fact is limited to": (
+        "Drivers may stay at the wheel for up to 12 hours.",
+        "Drivers under 21 may stay at the wheel for up to 8 hours.",
+    ),
+    "where somebody is from": ("The mayor is from Porto.", "The mayor is Ines Prado."),
+    "what somebody is": ("The captain is Icelandic.", "The captain is Jon Berg."),
+    "where something stands": ("The archive is on Mill Street.", "The archive is in Tartu."),
+    "a pronoun of another sentence": ("It holds 9 litres.", "The Terra flask is green. It holds 4 litres."),
+    "a number that tells which": ("Tents for six people weigh 4 kg.", "Tents for two people weigh 4 kg."),
+    "another currency and another amount": ("The fee is $90.", "The fee is 30 EUR."),
+    "some days for one": ("The pool is open on Fridays.", "The pool is open Monday to Thursday."),
 }
 
 

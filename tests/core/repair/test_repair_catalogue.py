@@ -93,7 +93,7 @@ def test_any_text_that_is_supported_comes_out_as_it_came_in(driver: Driver, name
 @pytest.mark.parametrize("name", [name for name in TEXTS if name not in ("nothing", "blank")])
 def test_any_text_that_is_not_is_all_gone(name: str) -> None:
     result = StreamingRepairer(lambda _: 0.0).repair(TEXTS[name])
-    rest = result.repaired_text.replace(REDACTED_CLAUSE, "")
+    rest = result.repaired_text.replace(REDACTED_CLAUSE, "").replace("```py\n", "")  # a language states nothing
     assert not [sign for sign in rest if sign.isalnum()]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from director_ai.core.clause_source import PlacedClause
 from director_ai.core.repair.plan import Fate, Judge, Tools, repair_clauses
+from director_ai.core.repair.setting import unsure_of
 from director_ai.core.runtime.carrying import carry_out
 from director_ai.core.scoring.coherence import ClauseVerdict, Verdict
 from director_ai.core.scoring.judging import REMEMBERED, remember
@@ -63,12 +64,14 @@ def clauses_of(kinds: Sequence[str]) -> list[PlacedClause]:
     ]
 
 
-def repaired(clauses: Sequence[PlacedClause], judge: Judge, said: list[str], *, rewrites: bool) -> list[Fate]:
+def repaired(
+    clauses: Sequence[PlacedClause], judge: Judge, said: list[str], *, rewrites: bool, unsure: Sequence[str] = ()
+) -> list[Fate]:
     def act(kind: str, parts: tuple[Any, ...]) -> Any:
         assert kind == "rewrite"
         return [(True, [text.replace("wrong", "kept"), text.replace("either", "kept")]) for text, _ in parts[0]]
 
-    return carry_out(repair_clauses(clauses, said, Tools(judge=judge, rewrites=rewrites)), act)
+    return carry_out(repair_clauses(clauses, said, Tools(judge=judge, rewrites=rewrites), unsure=unsure), act)
 
 
 KINDS = st.lists(st.sampled_from(["kept", "wrong", "blank", "either"]), max_size=24)
@@ -77,7 +80,10 @@ KINDS = st.lists(st.sampled_from(["kept", "wrong", "blank", "either"]), max_size
 @given(kinds=KINDS, rewrites=st.booleans())
 def test_many_clauses_fare_as_they_would_one_after_the_other(kinds: list[str], rewrites: bool) -> None:
     clauses, said = clauses_of(kinds), ["the pool"]
-    one_by_one = [fate for clause in clauses for fate in repaired([clause], ContextJudge(), said, rewrites=rewrites)]
+    one_by_one: list[Fate] = []
+    for clause in clauses:
+        unsure = [unsure_of(fate.action, fate.verdict.verdict, fate.clause.text) for fate in one_by_one[-REMEMBERED:]]
+        one_by_one += repaired([clause], ContextJudge(), said, rewrites=rewrites, unsure=unsure)
     at_once = ["the pool"]
     assert repaired(clauses, ContextJudge(), at_once, rewrites=rewrites) == one_by_one
     assert at_once == said

@@ -171,3 +171,8 @@ def test_statements_lie_within_their_clause(clause: str) -> None:
 
 def test_letters_that_only_look_latin_are_read_as_latin() -> None:
     assert visible("\u0422he warranty \u0441overs Москва.") == "The warranty covers Москва."
+
+
+def test_raised_and_circled_figures_are_numbers_and_exponents_are_not() -> None:
+    assert visible("It takes ⁹⁰ days, ㉚ hours and ₄ minutes.") == "It takes 90 days, 30 hours and 4 minutes."
+    assert visible("The hall has 45 m² and a note.³") == "The hall has 45 m² and a note.³"

@@ -116,7 +116,7 @@ class RepairFollower:
             self._is_early = True
             start = self._source.settled
             clause = self._setting.see(PlacedClause(text=held, start=start, end=start + len(held)))
-            self._start(repair_clauses([clause], list(self._record.said), self._tools))
+            self._start(repair_clauses([clause], list(self._record.said), self._tools, unsure=self._record.unsure))
         return self._asked
 
     def _begin(self) -> None:
@@ -128,7 +128,7 @@ class RepairFollower:
         clauses = [clause for clause, _ in self._batch]
         prepared, spent = self._prepared_for(clauses[0])
         self._tried = []
-        self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared), spent)
+        self._start(repair_clauses(clauses, list(self._record.said), self._tools, prepared, self._record.unsure), spent)
 
     def _prepared_for(self, clause: PlacedClause) -> tuple[Fate | None, float]:
         """Return what was prepared for a clause, if it is the one that was expected, and the time that it took."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from director_ai.core.repair.answers import read_candidates, read_evidence, read_score, trouble_of
-from director_ai.core.repair.setting import names_something_else
+from director_ai.core.repair.setting import names_something_else, unsure_of
 from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.coherence import ClauseVerdict
-from director_ai.core.scoring.judging import remember
+from director_ai.core.scoring.judging import REMEMBERED, remember
 from director_ai.core.segment import Clause, ClauseSegmenter
 
 if TYPE_CHECKING:
@@ -141,9 +141,15 @@ def _blank(clause: Clause) -> ClauseVerdict:
 
 
 def repair_clauses(
-    clauses: Sequence[PlacedClause], said: list[str], tools: Tools, prepared: Fate | None = None
+    clauses: Sequence[PlacedClause],
+    said: list[str],
+    tools: Tools,
+    prepared: Fate | None = None,
+    unsure: Sequence[str] = (),
 ) -> Plan[list[Fate]]:
     """Return what becomes of each clause; `said` gets what they say. `prepared` is what becomes of the first of them.
+
+    `unsure` are the last clauses before them that are shown although no fact supports them.
 
     The result is that of judging one clause after the other, each beside what is shown before it. All clauses are
     judged at once, as if none were changed; a verdict holds if what is shown before its clause is what it was given
@@ -157,9 +163,10 @@ def repair_clauses(
     if not any(verdict.claim for verdict in verdicts):
         # No verdict depends on what was said before, so everything that is wrong can be repaired at once.
         places = [place for place, is_broken in enumerate(broken) if is_broken and place not in ready]
-        repaired = yield from _mended([(clauses[place], verdicts[place]) for place in places], [], tools)
+        repaired = yield from _mended([(clauses[place], verdicts[place]) for place in places], [], tools, unsure)
         ready |= zip(places, repaired, strict=True)
     fates: list[Fate] = []
+    doubtful = list(unsure)
     for place, clause in enumerate(clauses):
         if contexts[place] != said:
             block = _stale_block(place, said, verdicts, contexts, broken)
@@ -172,11 +179,12 @@ def repair_clauses(
         if place in ready:
             fate = ready[place]
         elif broken[place]:
-            (fate,) = yield from _mended([(clause, verdict)], list(said), tools)
+            (fate,) = yield from _mended([(clause, verdict)], list(said), tools, tuple(doubtful))
         else:
             fate = Fate(clause, verdict, "keep", body_of(clause.text), evidence=verdict.chunks)
         fates.append(fate)
         remember(said, fate.said)
+        doubtful = [*doubtful, unsure_of(fate.action, verdict.verdict, clause.text)][-REMEMBERED:]
     return fates
 
 
@@ -228,12 +236,14 @@ def _may_leave(clause: PlacedClause, verdict: ClauseVerdict) -> bool:
     return bool(clause.label) and verdict.reason in {"no_evidence", "not_entailed"}
 
 
-def _mended(pairs: Sequence[tuple[PlacedClause, ClauseVerdict]], said: list[str], tools: Tools) -> Plan[list[Fate]]:
+def _mended(
+    pairs: Sequence[tuple[PlacedClause, ClauseVerdict]], said: list[str], tools: Tools, unsure: Sequence[str]
+) -> Plan[list[Fate]]:
     """Return what is to stand in place of clauses that may not leave: a rewrite that is supported, or nothing."""
     if not pairs:
         return []
     evidence = yield from _evidence(pairs, tools)
-    offers = yield from _offers(pairs, evidence, tools)
+    offers = yield from _offers(pairs, evidence, tools, unsure)
     chosen = yield from _supported(pairs, offers, said, tools)
     fates = []
     for (clause, verdict), found, offer, choice in zip(pairs, evidence, offers, chosen, strict=True):
@@ -263,6 +273,7 @@ def _offers(
     pairs: Sequence[tuple[PlacedClause, ClauseVerdict]],
     evidence: Sequence[tuple[EvidenceChunk, ...] | str],
     tools: Tools,
+    unsure: Sequence[str],
 ) -> Plan[list[tuple[str, ...] | str]]:
     """Return what a rewriter offers for each clause, or why there is nothing."""
     offers: list[tuple[str, ...] | str] = []
@@ -275,12 +286,12 @@ def _offers(
             offers.append(found)
         elif not found:
             offers.append("no_evidence")
-        elif clause.label:
-            offers.append("value_alone")  # what else its object says of it may come later
+        elif clause.label or clause.kind in {"row", "code"}:
+            offers.append("value_alone")  # what else its object, its table or its fence says of it is not read
         elif _may_go_on(clause):
             offers.append("may_go_on")
         else:
-            offers.append("other_subject" if names_something_else(clause, tools.question, found) else ())
+            offers.append("other_subject" if names_something_else(clause, tools.question, found, unsure) else ())
     places = [place for place, offer in enumerate(offers) if offer == ()]
     texts = [_labelled(pairs[place][0], _body(pairs[place][0])) for place in places]
     items = [(text, [chunk.text for chunk in evidence[place]]) for place, text in zip(places, texts, strict=True)]  # type: ignore[union-attr]  # no trouble there, by the loop above

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from director_ai.core.identifiers import ref_of
+from director_ai.core.repair.setting import unsure_of
 from director_ai.core.safety_event import SafetyEvent
 from director_ai.core.scoring.claims import body_of
-from director_ai.core.scoring.judging import remember
+from director_ai.core.scoring.judging import REMEMBERED, remember
 from director_ai.core.types import HaltEvidence
 
 if TYPE_CHECKING:
@@ -200,6 +201,11 @@ class RepairRecord:
     """How many of the actions are of text that was released before generation was resumed the last time."""
     halt_evidence: HaltEvidence | None = None
     halt_event: SafetyEvent | None = None
+
+    @property
+    def unsure(self) -> list[str]:
+        """The last clauses, empty where one was supported or is not shown as it was."""
+        return [unsure_of(each.action, each.verdict, each.clause) for each in self.actions[-REMEMBERED:]]
 
     def add(self, action: ClauseAction, arrived: float, claim: str) -> None:
         """Record what becomes of the next clause, and what it says."""

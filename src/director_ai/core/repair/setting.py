@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from director_ai.core.clause_source import PlacedClause
     from director_ai.core.types import EvidenceChunk
 
-__all__ = ["Setting", "names_something_else"]
+__all__ = ["Setting", "names_something_else", "unsure_of"]
 
 _REMEMBERED: Final = 3
 _LONGEST: Final = 500
@@ -32,12 +32,25 @@ _UNDERLINE: Final = re.compile(r"\s*(?:-{3,}|={3,})\s*\Z")
 _SETS_SCENE: Final = re.compile(
     r"\W*(?:in|at|for|with|on|from|under|as for|as to|regarding|concerning|about|unlike)\b", re.IGNORECASE
 )
+_ADDRESS: Final = re.compile(r"\S+@\S+|https?://\S+")
+_NARROWS: Final = frozenset(
+    "for in at on with without of from about if when while during under per by as between after before since until "
+    "versus than instead".split()
+)
+_SHORT_IS: Final = frozenset({"what's", "it's", "that's", "who's", "how's", "where's", "there's", "here's", "let's"})
 _SAYS_NOTHING: Final = frozenset(
     map(
         stem,
         "here detail details follow following information summary overview key fact facts point points answer note "
         "notes important example examples list below above short question questions term terms condition conditions "
-        "thing things know main quick else get also more".split(),
+        "thing things know main quick else get also more "
+        "tell ask say explain describe give show find want need like love help mean look please thank thanks sure "
+        "happy glad great good course welcome sorry hello hi hey yes no ok okay certainly absolutely much many "
+        "long far often big high how what when where which who why whose kind sort exactly actually really "
+        "currently possible able let see start wonder understand check correct right true is are do does did have "
+        "has had can could would should shall will may might must go make use cost pay price charge fee amount "
+        "someone anyone people person "
+        "customer".split(),
     )
 )
 
@@ -82,22 +95,68 @@ def _is_heading(clause: PlacedClause, text: str) -> bool:
     return clause.kind == "prose" and _SHORT_LINE.match(text) is not None and not has_verb(spoken_words(text))
 
 
-def names_something_else(clause: PlacedClause, question: str, chunks: Sequence[EvidenceChunk]) -> bool:
-    """Whether a clause stands under something that none of the facts mentions."""
-    heading, scenes = clause.heading, [text for text in clause.preceding if _SETS_SCENE.match(text)]
-    if not heading and not scenes and not question:
+def unsure_of(action: str, verdict: str, text: str) -> str:
+    """Return a clause that is shown although no fact supports it, and nothing for any other."""
+    return text if action == "keep" and verdict != "supported" else ""
+
+
+def names_something_else(
+    clause: PlacedClause, question: str, chunks: Sequence[EvidenceChunk], unsure: Sequence[str] = ()
+) -> bool:
+    """Whether a clause stands under something that the facts do not mention.
+
+    `unsure` are the clauses shown before it that no fact supports. "And the castle? Admission is 9 EUR." is no error
+    about the museum.
+    """
+    scenes = [text for text in clause.preceding if _SETS_SCENE.match(text) and not _leads_in(text)]
+    under = [text for text in (clause.heading, *scenes, *_since_title(unsure)) if text.strip()]
+    asked = split_sentences(question[-_LONGEST:].strip())[-1:]
+    if not under and not asked:
         return False
-    facts = [Reading(chunk.text) for chunk in chunks]
-    stems = {word for fact in facts for word in fact.t.stems}
-    words = {word for fact in facts for word in fact.t.words}
-    if any(set(str(name.slot.value).split()) <= words for name in Reading(clause.text).names):
-        return False  # it names what it is about itself
-    titled = Reading(heading)
-    said = {word for sentence in range(len(titled.t.sentences)) for word in content_words(titled, sentence)}
-    if foreign_words(said - _SAYS_NOTHING, stems):
-        return True
-    return any(
-        not set(str(name.slot.value).split()) <= words
-        for text in (heading, *scenes, *split_sentences(question[-_LONGEST:].strip())[-1:])
-        for name in Reading(text).names
+    known = set(Reading(clause.text).t.stems).union(*(Reading(chunk.text).t.stems for chunk in chunks))
+    return any(_is_foreign(_said_in(Reading(_ADDRESS.sub("", text))), known) for text in under) or any(
+        _is_foreign(_asked_in(Reading(_ADDRESS.sub("", text))), known) for text in asked
     )
+
+
+def _since_title(texts: Sequence[str]) -> list[str]:
+    """Return the texts behind the last title; titles and lead-ins count as long as they hold, not so many clauses."""
+    found: list[str] = []
+    for text in reversed(texts):
+        if _TITLE.match(text):
+            break
+        if not _leads_in(text):
+            found.append(text)
+    return found
+
+
+def _leads_in(text: str) -> bool:
+    return text.rstrip().rstrip("*_").endswith(":")
+
+
+def _is_foreign(said: set[str], known: set[str]) -> bool:
+    return bool(foreign_words({word for word in said - _SAYS_NOTHING if word.isalnum()}, known))
+
+
+def _said_in(reading: Reading, begin: int = 0) -> set[str]:
+    """Return the words, names and dates of a text from a token on."""
+    t = reading.t
+    said = {word for sentence in range(len(t.sentences)) for word in content_words(reading, sentence)}
+    said &= set(t.stems[begin:])
+    for placed in reading.placed:
+        if placed.slot.kind in {"date", "name"}:
+            said.update(t.stems[placed.first : placed.last + 1])
+    return said
+
+
+def _asked_in(reading: Reading) -> set[str]:
+    """Return the words of a question that say of what it is asked: "for students", "if I pay by card", "Zeta's"."""
+    t = reading.t
+    narrows = (
+        i
+        for i, word in enumerate(t.words)
+        if word in _NARROWS or (word == "to" and t.words[i + 1] in {"the", "a", "an", "my", "our", "your"})
+    )
+    begin = next(narrows, len(t.words)) if has_verb(spoken_words(t.text)) else 0
+    owners = {t.stems[i] for i, word in enumerate(t.words) if word.endswith(("'s", "’s")) and word not in _SHORT_IS}
+    return _said_in(reading, begin) | {owner.removesuffix("'s").removesuffix("’s") for owner in owners}

@@ -198,12 +198,19 @@ def _announced(said: str) -> int:
     return start if _role(rest, Reading(rest), "prose", is_title=False) == "claim" else 0
 
 
+_RAISED: Final = re.compile(
+    r"(?<!\S)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u2080-\u2089]+|[\u3251-\u325f\u32b1-\u32bf]"
+)
+"""Raised, lowered and circled figures that stand as a number of their own; those of "m²" and of footnotes do not."""
+
+
 def visible(text: str) -> str:
     """Return a text as a reader sees it: without what only hides in it, letters that look alike as usual ones."""
     if text.isascii() and text.isprintable():
         return text
-    shown = [char for char in text if unicodedata.category(char) != "Cf" and char not in _SELECTORS]
-    return without_lookalikes("".join(shown).translate(_FULL_WIDTH))
+    shown = "".join(char for char in text if unicodedata.category(char) != "Cf" and char not in _SELECTORS)
+    plain = _RAISED.sub(lambda match: unicodedata.normalize("NFKC", match[0]), shown.translate(_FULL_WIDTH))
+    return without_lookalikes(plain)
 
 
 def _without_emphasis(text: str) -> str:

@@ -80,7 +80,7 @@ def opening_of(clause: str) -> int:
     if fence is None:
         return 0
     language, said = _stated_behind(fence[2])
-    is_bare = not said and (language in _TEXTS or not fence[2].strip())
+    is_bare = not said and (language in _TEXTS | _PROGRAMS or not fence[2].strip())
     return fence.end() if is_bare and fence.end() < len(clause) else fence.end(1)
 
 

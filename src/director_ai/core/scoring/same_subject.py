@@ -92,6 +92,26 @@ _ANCHOR: Final = 3
 _CONDITIONS: Final = frozenset("for if unless only except excluding during when while with without".split())
 _LINKS: Final = frozenset("of the and de van von der den la le del di da bin al el y du st".split())
 _JOINS: Final = frozenset({"and", "but", "or", "while", "whereas", "plus", "respectively"})
+_MODALS: Final = (
+    {"may", "can", "could", "might", "cannot", "can't", "couldn't"},
+    {"should", "ought", "shouldn't"},
+    {"must", "shall", "need", "needs", "mustn't"},
+)
+_DIRECTIONS: Final = frozenset(
+    "from to into onto over under above below before after without with except against past outside inside behind "
+    "beyond until till towards toward via by versus".split()
+)
+_BEFORE_NAMES: Final = _DIRECTIONS | {"in", "on", "at", "of", "near", "for", "a", "an"}
+_PRONOUNS: Final = frozenset("it its they their he his she her this that these those".split())
+_PAYING: Final = (
+    {"pay", "pays", "earn", "earns", "get", "gets"},
+    {"charge", "charges", "cost", "costs", "owe", "owes"},
+)
+_VERBS: Final = SURE_VERBS | {"cost", "costs", "pay", "pays", "charges", "lasts", "last", "runs", "seats", "holds"}
+_APOSTROPHES: Final = frozenset({"'", "’"})
+_ADJECTIVE: Final = re.compile(r"\w+(?:ian|ean|ish|ese|ic|ant|ist)", re.IGNORECASE)
+_MARK: Final = re.compile(r"(?<![\w'’.])[A-Z](?![\w'’.])|\w[+#]+(?!\w)")
+"""What tells like things apart and is no word: the A of "Hall A", the plus of "Starter+"."""
 _TITLE_END: Final = re.compile(r"[:–—|]|\s-\s")
 
 
@@ -207,6 +227,8 @@ def may_correct(claim: Reading, difference: SlotDifference, fact: Reading) -> bo
     if theirs is None or rival is None or place is None or mine.per != theirs.per:
         return False
     sentence = fact.t.sentence_of[rival]
+    if not _same_frame(claim, place, fact, rival) or not _may_replace(claim, place, mine, fact, rival, theirs):
+        return False
     known = _words_around(mine, fact, sentence, theirs)
     if foreign_words(content_words(claim, claim.t.sentence_of[place], [mine]) - _needed_by(mine), known):
         return False
@@ -219,7 +241,82 @@ def may_correct(claim: Reading, difference: SlotDifference, fact: Reading) -> bo
     dates = [placed.slot for placed in fact.by_sentence.get(sentence, ()) if placed.slot.kind == "date"]
     if mine.kind != "date" and not all(claim.has_value(slot) for slot in dates):
         return False
+    if not all(
+        _is_stated(each, claim)
+        for each in fact.by_sentence.get(sentence, ())
+        if low <= each.first < high and each.slot.kind in VALUE_KINDS and each.slot != theirs
+    ):
+        return False  # "Children over six may take 600 mg": of children in general the fact says nothing
     return covers(claim, difference, fact)
+
+
+def _same_frame(claim: Reading, place: int, fact: Reading, rival: int) -> bool:
+    """Whether the small words around two values agree: what may or must be, from where to where, in whose hands."""
+    sentence, fact_sentence = claim.t.sentence_of[place], fact.t.sentence_of[rival]
+    if fact_sentence and fact.t.words[fact.t.sentences[fact_sentence][0]] in _PRONOUNS:
+        return False  # only the sentence before says what "It costs 40 EUR." is about
+    led, known_led = _led_by(claim, sentence), _led_by(fact, fact_sentence)
+    return (
+        _modals(claim, sentence) == _modals(fact, fact_sentence)
+        and _marks(claim, sentence) == _marks(fact, fact_sentence)
+        and all(led[word] == known_led[word] for word in led.keys() & known_led.keys())
+    )
+
+
+def _may_replace(claim: Reading, place: int, mine: Slot, fact: Reading, rival: int, theirs: Slot) -> bool:
+    """Whether a value can stand where the other stands."""
+    said, known = (_words(each, each.t.sentence_of[at]) for each, at in ((claim, place), (fact, rival)))
+    before, known_before = claim.t.words[max(0, place - 1)], fact.t.words[max(0, rival - 1)]
+    after, known_after = claim.t.text[mine.end : mine.end + 1], fact.t.text[theirs.end : theirs.end + 1]
+    if known_after in _APOSTROPHES and after not in _APOSTROPHES:
+        return False  # "one month's notice" beside "3 months' notice"
+    if mine.kind == "name":  # "from Toronto" and "Canadian" are no names of a person
+        is_led = before == known_before or not {before, known_before} & _BEFORE_NAMES
+        return is_led and _ADJECTIVE.fullmatch(mine.text.strip()) is None
+    if mine.kind == "money":  # a price in euros may be as true as one in dollars
+        is_same = mine.unit == theirs.unit or figure(mine) == figure(theirs)
+    else:  # an account that pays 2 % is not one that charges 12 %
+        is_same = all(bool(said & group) == bool(known & group) for group in _PAYING)
+    is_range = mine.kind == "date" and (" to " in theirs.text) != (" to " in mine.text)
+    return is_same and not is_range and not _tells_which(claim, claim.t.sentence_of[place], place, mine)
+
+
+def _tells_which(claim: Reading, sentence: int, place: int, slot: Slot) -> bool:
+    """Whether a value belongs to the subject of a sentence with another value: "Boxes for four people cost 39 EUR."."""
+    first, _ = claim.t.sentences[sentence]
+    leads = slot.bound or claim.t.words[max(0, place - 1)] in _BEFORE_NAMES
+    later = any(each.first > place and each.slot.kind in VALUE_KINDS for each in claim.by_sentence.get(sentence, ()))
+    return bool(leads) and later and not any(word in _VERBS or word == ":" for word in claim.t.words[first:place])
+
+
+def _modals(reading: Reading, sentence: int) -> list[bool]:
+    """Return which kinds of "may", "should" and "must" a sentence has; the month of May is none."""
+    t = reading.t
+    first, end = t.sentences[sentence]
+    said = {t.words[i] for i in range(first, end) if i == first or t.raw[i] != "May"}
+    return [bool(said & group) for group in _MODALS]
+
+
+def _marks(reading: Reading, sentence: int) -> set[str]:
+    t = reading.t
+    first, end = t.sentences[sentence]
+    begin, stop = t.starts[first], t.starts[end - 1] + len(t.words[end - 1])
+    return {match[0] for match in _MARK.finditer(t.text, begin, stop) if match.start() > begin}
+
+
+def _led_by(reading: Reading, sentence: int) -> dict[str, str]:
+    """Return for each word of a sentence which of `_DIRECTIONS` leads to it: "to" in "to the airport"."""
+    t = reading.t
+    led, leading = {}, ""
+    for i in range(*t.sentences[sentence]):
+        if t.words[i] in _DIRECTIONS:
+            leading = t.words[i]
+        elif t.kinds[i] in {"word", "dotted"} and t.words[i] not in FUNCTION_WORDS:
+            led[t.stems[i]] = leading
+            leading = ""
+        elif reading.taken[i] == 1 or t.words[i] in _BORDER:
+            leading = ""
+    return led
 
 
 def covers(
