@@ -2,9 +2,10 @@
 
     python benchmarks/answers.py [FILE] [--profiles finance general] [--list] [--save]
 
-FILE holds gzipped JSON lines with `facts`, `question`, `right`, `wrong`, `error_span`, `truth`, `kind`, `lang`; by
-default `../shared/data/dev/answers.jsonl.gz` beside the repository. Thresholds may be chosen on that file, so its
-figures are no estimate of what unseen answers meet. Intervals are Wilson's, 95 %.
+FILE holds JSON lines, gzipped or not, with `facts`, `question`, `right`, `wrong`, `error_span`, `truth`, `kind` and
+`lang`; by default `../shared/data/dev/answers.jsonl.gz` beside the repository. Thresholds may be chosen on that file,
+so its figures are no estimate of what unseen answers meet. `answers_test/test.jsonl` is the test part: nothing is
+chosen on it. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Row = dict[str, Any]
 
 
 def load(path: Path) -> list[Case]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def judged(case: Case, profile: str) -> Row:
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument("--profiles", nargs="+", default=list(PROFILES))
     parser.add_argument("--cases", type=int, default=0, help="as many cases; 0 for all")
     parser.add_argument("--list", action="store_true", help="show what was lost, and what was patched")
-    parser.add_argument("--save", action="store_true", help="write results/answers.json")
+    parser.add_argument("--save", action="store_true", help="write results/answers.json, or answers-test.json")
     options = parser.parse_args()
     console = Console()
     if not options.data.is_file():
@@ -134,8 +135,9 @@ def main() -> None:
     for profile, rows in saved["kinds"].items():
         show(console, f"{profile}, by kind of error", rows)
     if options.save:
-        (RESULTS / "answers.json").write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        console.print("written to answers.json")
+        name = "answers-test.json" if options.data.stem == "test" else "answers.json"
+        (RESULTS / name).write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        console.print(f"written to {name}")
 
 
 if __name__ == "__main__":

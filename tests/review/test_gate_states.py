@@ -325,7 +325,7 @@ def quick_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(80, 30), pytest.param(2_000, 50, marks=pytest.mark.soak)], ids=["every change", "soak"]
+    ("examples", "steps"), [(200, 30), pytest.param(2_000, 50, marks=pytest.mark.soak)], ids=["every change", "soak"]
 )
 @pytest.mark.timeout(3_000)
 def test_queues_in_a_file_do_what_the_model_says(quick_folder: Path, examples: int, steps: int) -> None:
@@ -334,7 +334,7 @@ def test_queues_in_a_file_do_what_the_model_says(quick_folder: Path, examples: i
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(10, 30), pytest.param(2_000, 50, marks=pytest.mark.soak)], ids=["every change", "soak"]
+    ("examples", "steps"), [(20, 30), pytest.param(2_000, 50, marks=pytest.mark.soak)], ids=["every change", "soak"]
 )
 @pytest.mark.timeout(3_000)
 def test_queues_in_postgresql_do_what_the_model_says(fresh_database: str, examples: int, steps: int) -> None:

@@ -51,6 +51,8 @@ class Database:
         self.closed = False
         self._turn = threading.RLock()
         self._waiting: deque[_Job[Any]] = deque()
+        if not self.in_memory and not self.is_postgresql and not read_only:
+            _check_writable(self.place)
         with explained():
             self._engine = _postgresql(self.place) if self.is_postgresql else _sqlite(self.place, read_only=read_only)
             self._dispose = weakref.finalize(self, _close_all, self._engine, self._process)
@@ -222,6 +224,12 @@ def _checked(place: str | os.PathLike[str]) -> str:
     if not path.parent.is_dir():
         raise ConfigError("the folder of the database does not exist; create it first")
     return str(path.absolute())
+
+
+def _check_writable(path: str) -> None:
+    """SQLite opens a file that it may not write to without a word, and fails only when it is to write."""
+    if Path(path).exists() and not os.access(path, os.W_OK):
+        raise RecordError("the database can only be read; check the rights of the file and of its folder")
 
 
 def _sqlite(path: str, *, read_only: bool) -> Engine:

@@ -14,7 +14,7 @@ from director_ai import ProductionGuard
 PATH = "/v1/messages"
 ASKED: dict[str, Any] = {
     "model": "m", "max_tokens": 9, "stop_sequences": ["the very end"],
-    "messages": [{"role": "user", "content": "As it is written: refunds take 30 days."}],
+    "messages": [{"role": "user", "content": "You said: refunds take 30 days."}],
 }  # fmt: skip
 Guard = ProductionGuard
 START = {
