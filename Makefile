@@ -45,7 +45,7 @@ bench: $(VENV)/.installed-dev ## measure everything we claim, peers beside it, a
 	$(RUN)python benchmarks/segmenter.py --save
 	$(RUN)python benchmarks/slots.py --save
 	$(RUN)python benchmarks/model.py --rows 12 --rounds 5 --save
-	$(RUN)python benchmarks/knowledge.py --facts 1000,10000 --rows 100 --save
+	$(RUN)python benchmarks/knowledge.py --facts 1000,4000 --rows 50 --save
 	$(RUN)python benchmarks/scoring.py --rows 12 --cases 30 --save
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli

@@ -19,6 +19,9 @@ unpack)  # the folder of one part; whatever can be put together is
   if [ -f "$KEPT/mpnet.gz.0" ] && [ -f "$KEPT/mpnet.gz.1" ] && [ -f "$KEPT/mpnet.gz.2" ] && [ ! -f "$KEPT/data/mpnet.npz" ]; then
     cat "$KEPT"/mpnet.gz.[0-2] | gzip -d > "$KEPT/data/mpnet.npz.part" && (cd "$KEPT" && echo "$(cat mpnet.sha256)  data/mpnet.npz.part" | sha256sum -c) && mv "$KEPT/data/mpnet.npz.part" "$KEPT/data/mpnet.npz"
   fi
+  if [ -f "$KEPT/teacher.gz.0" ] && [ -f "$KEPT/teacher.gz.1" ] && [ -f "$KEPT/teacher.gz.2" ] && [ ! -f "$W/teacher.npz" ]; then
+    cat "$KEPT"/teacher.gz.[0-2] | gzip -d > "$W/teacher.part" && (cd "$KEPT" && echo "$(cat teacher.sha256)  work/teacher.part" | sha256sum -c) && mv "$W/teacher.part" "$W/teacher.npz"
+  fi
   ls -la "$KEPT" "$KEPT/data"; nvidia-smi -L 2>/dev/null; nproc ;;
 prepare)
   cd "$KEPT/code"

@@ -32,8 +32,12 @@ def log(*what) -> None:
 
 
 def wait_for(path: Path, most: float) -> bool:
+    return wait_for_any([path], most)
+
+
+def wait_for_any(paths: list[Path], most: float) -> bool:
     begun = time.monotonic()
-    while not path.exists():
+    while not any(path.exists() for path in paths):
         if time.monotonic() - begun > most:
             return False
         time.sleep(0.5)
@@ -472,8 +476,8 @@ def main() -> None:
         except Exception:
             traceback.print_exc()
             log("FAILED early")
-    if not wait_for(a.data / "mpnet.npz", 900):
-        raise SystemExit("the base of the teacher is missing")
+    if not wait_for_any([a.work / "teacher.npz", a.data / "mpnet.npz"], 900):
+        raise SystemExit("there is neither a teacher nor its base")
     for phase, product in (
         (teacher, "teacher.npz"),
         (early, "early.phase"),

@@ -20,7 +20,7 @@ from director_ai.core.scoring.claims import Claim, body_of, read_claim, statemen
 from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
 from director_ai.core.scoring.entailment import Opinion, Weighed, overrule, premises_of, read_opinions, weigh
 from director_ai.core.scoring.questions import OFFER
-from director_ai.core.scoring.same_subject import content_words, contradicts, covers, is_about
+from director_ai.core.scoring.same_subject import content_words, contradicts, covers, exchanges, is_about
 from director_ai.core.scoring.slots.agreement import MEASURES
 from director_ai.core.scoring.slots.comparison import VALUE_KINDS, compare_readings
 from director_ai.core.scoring.slots.reading import Reading
@@ -377,10 +377,12 @@ def _settle(each: _Open, weighed: Weighed, circumstances: Circumstances) -> Weig
     assert claim is not None  # noqa: S101 - a claim was read
     if weighed.opinion and weighed.opinion.supported < LEAST_OPINION:
         weighed = dataclasses.replace(weighed, support=min(weighed.support, _BARELY))
+    facts = [_read(chunk.text) for chunk in each.chunks[:_NEAREST]]
+    if any(exchanges(claim, fact) for fact in facts):
+        return overrule(weighed)
     is_closed = circumstances.policy == "closed"
     if is_closed and not weighed.differences:
         return weighed  # most claims: nothing more is read
-    facts = [_read(chunk.text) for chunk in each.chunks[:_NEAREST]]
     context = _topic_of(circumstances.prompt)
     sure = _said_to_contradict(weighed)
     if weighed.differences and any(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.scoring.slots.values import Slot, SlotDifference
 
-__all__ = ["content_words", "contradicts", "covers", "foreign_words", "is_about", "may_correct"]
+__all__ = ["content_words", "contradicts", "covers", "exchanges", "foreign_words", "is_about", "may_correct"]
 
 CONTRADICTING: Final = VALUE_KINDS | {"name", "negation"}
 """Kinds of difference that alone make a clause wrong.
@@ -90,6 +90,9 @@ _BORDER: Final = frozenset({",", ";", ":", "(", ")", "–", "—", "/", "|"})
 _COUNTED_FROM: Final = frozenset({"of", "after", "from"})
 _ANCHOR: Final = 3
 _CONDITIONS: Final = frozenset("for if unless only except excluding during when while with without".split())
+_EXCHANGED: Final = VALUE_KINDS | {"name"}
+_TURNING: Final = frozenset("not no never neither nor instead than unlike rather whereas".split())
+"""Beside these words a value may stand with what it does not belong to."""
 _LINKS: Final = frozenset("of the and de van von der den la le del di da bin al el y du st".split())
 _JOINS: Final = frozenset({"and", "but", "or", "while", "whereas", "plus", "respectively"})
 _MODALS: Final = (
@@ -107,7 +110,9 @@ _PAYING: Final = (
     {"pay", "pays", "earn", "earns", "get", "gets"},
     {"charge", "charges", "cost", "costs", "owe", "owes"},
 )
-_VERBS: Final = SURE_VERBS | {"cost", "costs", "pay", "pays", "charges", "lasts", "last", "runs", "seats", "holds"}
+_VERBS: Final = SURE_VERBS | frozenset(
+    "cost costs pay pays charges lasts last runs seats holds leads heads owns manages teaches chairs".split()
+)
 _APOSTROPHES: Final = frozenset({"'", "’"})
 _ADJECTIVE: Final = re.compile(r"\w+(?:ian|ean|ish|ese|ic|ant|ist)", re.IGNORECASE)
 _MARK: Final = re.compile(r"(?<![\w'’.])[A-Z](?![\w'’.])|\w[+#]+(?!\w)")
@@ -213,6 +218,95 @@ def _is_slip(mine: Slot, theirs: Slot) -> bool:
         return any(len(word) > 2 for word in shared - FUNCTION_WORDS - TITLES) and " " in mine.text.strip()
     digits = figure(mine)
     return len(digits) > 2 and digits == figure(theirs) and mine.unit == theirs.unit and comparable(mine, theirs)
+
+
+def exchanges(claim: Reading, fact: Reading) -> bool:
+    """Whether a clause gives one thing the value that a sentence of the fact gives to another.
+
+    "Adults pay 20 EUR and children 10 EUR." against "Adults pay 10 EUR.": no value is new, and yet it is wrong.
+    """
+    return any(
+        _takes_other(claim, mine, fact, sentence)
+        for sentence in range(len(fact.t.sentences))
+        if len(_told_apart(fact, sentence)) > 1
+        for placed in claim.by_sentence.values()
+        for mine in placed
+        if mine.slot.kind in _EXCHANGED
+    )
+
+
+def _told_apart(fact: Reading, sentence: int) -> list[tuple[Placed, set[str]]]:
+    """Return the values of a sentence with the words that belong to each of them alone."""
+    placed = [
+        each
+        for each in fact.by_sentence.get(sentence, ())
+        if each.slot.kind in VALUE_KINDS or (each.slot.kind == "name" and not _is_led(fact, each) and _acts(fact, each))
+    ]
+    around = [_near(fact, sentence, each) for each in placed]
+    found = []
+    for at, each in enumerate(placed):
+        others = [
+            words
+            for other, words in zip(placed, around, strict=True)
+            if other is not each and (other.slot.kind == each.slot.kind == "name" or comparable(each.slot, other.slot))
+        ]
+        if others and (own := around[at].difference(*others)):
+            found.append((each, own))
+    return found
+
+
+def _near(reading: Reading, sentence: int, placed: Placed, tokens: tuple[int, int] | None = None) -> set[str]:
+    """Return the words of the part of a sentence that a value stands in, names and words in capitals among them."""
+    t = reading.t
+    low, high = tokens or _part(reading, sentence, placed.slot)
+    return {
+        t.stems[i]
+        for i in range(low, high)
+        if t.kinds[i] in {"word", "dotted"}
+        and not placed.first <= i <= placed.last
+        and reading.taken[i] != 1
+        and (t.words[i] not in FUNCTION_WORDS or (len(t.raw[i]) > 1 and t.raw[i].isupper()))
+    }
+
+
+def _takes_other(claim: Reading, mine: Placed, fact: Reading, sentence: int) -> bool:
+    at = claim.t.sentence_of[mine.first]
+    is_only = sum(_same_kind(mine.slot, each.slot) for each in claim.by_sentence[at]) == 1
+    said = _near(claim, at, mine, claim.t.sentences[at] if is_only else None)
+    apart = _told_apart(fact, sentence)
+    owners = [each for each, own in apart if _same_kind(mine.slot, each.slot) and own <= said]
+    if len(owners) != 1 or _is_same(mine.slot, owners[0].slot) or _is_led(claim, mine):
+        return False
+    low, high = _part(claim, at, mine.slot)
+    beside = [each.slot for each in claim.by_sentence.get(at, ()) if low <= each.first < high]
+    known = _title(fact).union(*(content_words(fact, each) for each in range(len(fact.t.sentences))), fact.t.stems)
+    return (
+        any(_is_same(mine.slot, each.slot) for each, _ in apart if each is not owners[0])
+        and not any(_same_kind(slot, owners[0].slot) and _is_same(slot, owners[0].slot) for slot in beside)
+        and not foreign_words(said - _needed_by(mine.slot) - _FILLERS, known)
+        and _same_time(claim, at, fact, sentence)
+        and not (_words(claim, at) | _words(fact, sentence)) & _TURNING
+    )
+
+
+def _is_led(reading: Reading, placed: Placed) -> bool:
+    """Whether a name only says where or whose: in one place there may be many things."""
+    before = reading.t.words[placed.first - 1] if placed.first else ""
+    return placed.slot.kind == "name" and before in _BEFORE_NAMES - {"by"}
+
+
+def _acts(fact: Reading, placed: Placed) -> bool:
+    """Whether a verb stands in a name's part of the sentence: the names of a list belong to all of it."""
+    low, high = _part(fact, fact.t.sentence_of[placed.first], placed.slot)
+    return any(word in _VERBS for word in fact.t.words[low:high])
+
+
+def _same_kind(one: Slot, two: Slot) -> bool:
+    return one.kind == two.kind and (one.kind == "name" or comparable(one, two))
+
+
+def _is_same(one: Slot, two: Slot) -> bool:
+    return one.text.lower() == two.text.lower() if one.kind == two.kind == "name" else agree(one, two)
 
 
 def may_correct(claim: Reading, difference: SlotDifference, fact: Reading) -> bool:
