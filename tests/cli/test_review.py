@@ -275,10 +275,10 @@ def test_hostile_text_in_every_field_reaches_no_terminal(reviews: Reviews) -> No
     assert shown.count("[bold]not markup[/] :smile:") >= 4
     assert "cannot be seen here" in shown
     reviews.tamper(
-        "UPDATE director_review_case SET tenant = ?1, request_id = ?1, policy_id = ?1, proposer_id = ?1, state = ?1,"
-        " claimed_by = ?1, claimed_until = 9e15, retry_of = ?1, proposal_id = ?1, release_id = ?1, released_by = ?1,"
-        " evidence_refs = ?2",
-        HOSTILE,
+        "UPDATE director_review_case SET tenant = ?, request_id = ?, policy_id = ?, proposer_id = ?, state = ?,"
+        " claimed_by = ?, claimed_until = 9e15, retry_of = ?, proposal_id = ?, release_id = ?, released_by = ?,"
+        " evidence_refs = ?",
+        *[HOSTILE] * 10,
         json.dumps([HOSTILE]),
     )
     ran = reviews.run("show", case.case_id)
