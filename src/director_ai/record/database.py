@@ -15,7 +15,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from director_ai.errors import ConfigError, DirectorError, MissingExtra, RecordError
-from director_ai.record.database_errors import explained, in_words
+from director_ai.record.database_errors import ONLY_READ, explained, in_words
 from director_ai.record.migrating import check_revision, migrate
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _checked(place: str | os.PathLike[str]) -> str:
 def _check_writable(path: str) -> None:
     """SQLite opens a file that it may not write to without a word, and fails only when it is to write."""
     if Path(path).exists() and not os.access(path, os.W_OK):
-        raise RecordError("the database can only be read; check the rights of the file and of its folder")
+        raise RecordError(ONLY_READ)
 
 
 def _sqlite(path: str, *, read_only: bool) -> Engine:

@@ -12,15 +12,16 @@ from director_ai.errors import RecordError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["explained", "in_words"]
+__all__ = ["ONLY_READ", "explained", "in_words"]
 
+ONLY_READ: Final = "the database can only be read; check the rights of the file and of its folder"
 _SIGNS: Final = (
     ("database is locked", "the database was locked by another process for too long; try again"),
     ("canceling statement due to lock timeout", "the database was locked by another process for too long; try again"),
     ("canceling statement due to statement timeout", "the database did not answer in time; try again"),
     ("database or disk is full", "the disk of the database is full; make room, then try again"),
     ("no space left", "the disk of the database is full; make room, then try again"),
-    ("readonly database", "the database can only be read; check the rights of the file and of its folder"),
+    ("readonly database", ONLY_READ),
     ("read-only", "the database can only be read; check the rights and that it is no standby"),
     ("permission denied", "the database user may not do that; grant it the rights"),
     ("unable to open database", "the database file cannot be opened; check its path and the rights of its folder"),

@@ -161,9 +161,9 @@ def repair_clauses(
     broken = [not _may_leave(*pair) for pair in zip(clauses, verdicts, strict=True)]
     ready = {0: prepared} if prepared is not None else {}
     if not any(verdict.claim for verdict in verdicts):
-        # No verdict depends on what was said before, so everything that is wrong can be repaired at once.
+        # No verdict depends on what was said before, and whatever is shown was supported: all is repaired at once.
         places = [place for place, is_broken in enumerate(broken) if is_broken and place not in ready]
-        repaired = yield from _mended([(clauses[place], verdicts[place]) for place in places], [], tools, unsure)
+        repaired = yield from _mended([(clauses[place], verdicts[place]) for place in places], [], tools, ())
         ready |= zip(places, repaired, strict=True)
     fates: list[Fate] = []
     doubtful = list(unsure)

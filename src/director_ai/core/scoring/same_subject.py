@@ -225,14 +225,14 @@ def exchanges(claim: Reading, fact: Reading) -> bool:
 
     "Adults pay 20 EUR and children 10 EUR." against "Adults pay 10 EUR.": no value is new, and yet it is wrong.
     """
-    return any(
-        _takes_other(claim, mine, fact, sentence)
-        for sentence in range(len(fact.t.sentences))
-        if len(_told_apart(fact, sentence)) > 1
-        for placed in claim.by_sentence.values()
-        for mine in placed
-        if mine.slot.kind in _EXCHANGED
-    )
+    mine = [each for placed in claim.by_sentence.values() for each in placed if each.slot.kind in _EXCHANGED]
+    if not mine:
+        return False
+    for sentence in range(len(fact.t.sentences)):
+        apart = _told_apart(fact, sentence)
+        if len(apart) > 1 and any(_takes_other(claim, each, fact, sentence, apart) for each in mine):
+            return True
+    return False
 
 
 def _told_apart(fact: Reading, sentence: int) -> list[tuple[Placed, set[str]]]:
@@ -248,7 +248,7 @@ def _told_apart(fact: Reading, sentence: int) -> list[tuple[Placed, set[str]]]:
         others = [
             words
             for other, words in zip(placed, around, strict=True)
-            if other is not each and (other.slot.kind == each.slot.kind == "name" or comparable(each.slot, other.slot))
+            if other is not each and _same_kind(each.slot, other.slot)
         ]
         if others and (own := around[at].difference(*others)):
             found.append((each, own))
@@ -269,11 +269,13 @@ def _near(reading: Reading, sentence: int, placed: Placed, tokens: tuple[int, in
     }
 
 
-def _takes_other(claim: Reading, mine: Placed, fact: Reading, sentence: int) -> bool:
+def _takes_other(
+    claim: Reading, mine: Placed, fact: Reading, sentence: int, apart: list[tuple[Placed, set[str]]]
+) -> bool:
+    """Whether a value stands with the words of one of the fact's values and is another of them."""
     at = claim.t.sentence_of[mine.first]
     is_only = sum(_same_kind(mine.slot, each.slot) for each in claim.by_sentence[at]) == 1
     said = _near(claim, at, mine, claim.t.sentences[at] if is_only else None)
-    apart = _told_apart(fact, sentence)
     owners = [each for each, own in apart if _same_kind(mine.slot, each.slot) and own <= said]
     if len(owners) != 1 or _is_same(mine.slot, owners[0].slot) or _is_led(claim, mine):
         return False
