@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 import anyio.to_thread
 
@@ -18,6 +18,8 @@ from director_ai.core.streaming_repair import RepairResult, StreamingRepairer
 from director_ai.errors import ConfigError, ModelError, ModelUnavailable, UnknownOption
 from director_ai.hooks.attachment import AttachedHooks
 from director_ai.hooks.protocol import Occasion, may_go_on
+from director_ai.judges import LLMJudge, TransformersJudge
+from director_ai.judges.panel import JudgePanel
 from director_ai.knowledge.store import GroundTruthStore, VectorGroundTruthStore
 from director_ai.profiles import Profile, get_profile
 from director_ai.scorer import CoherenceScorer
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
     from director_ai.core.streaming_repair import AsyncRepairStream, ClauseAction, RepairStream, Request, Shape
     from director_ai.core.types import CoherenceScore, InjectionResult
     from director_ai.hooks.protocol import Hook, ProposedAction, Verdict
+    from director_ai.judges.language_model import Provider
+    from director_ai.judges.panel import Judge
     from director_ai.knowledge.tables import Loaded
+    from director_ai.record.metrics import RepairMetrics
     from director_ai.record.trail import AuditTrail
     from director_ai.settings import Off
 
@@ -101,6 +106,7 @@ class ProductionGuard:
         hooks: Examine what is said and done beside the scorer (`director_ai.hooks`); a stream ends before what one of
             them refuses.
         audit: Keeps every fix and halt before it is shown; a stream whose events cannot be kept ends there.
+        judge: Decides about clauses of which the model is not sure, instead of the one that the settings name.
     """
 
     def __init__(  # noqa: PLR0913 - whatever a guard is made of
@@ -115,6 +121,7 @@ class ProductionGuard:
         on_action: Callable[[ClauseAction], None] | None = None,
         hooks: Iterable[Hook] = (),
         audit: AuditTrail | None = None,
+        judge: Judge | Callable[..., Any] | None = None,
     ) -> None:
         self.settings = settings if settings is not None else GuardSettings()
         if not isinstance(self.settings, GuardSettings):
@@ -126,7 +133,9 @@ class ProductionGuard:
         self.store: Any = store if store is not None else (scorer.ground_truth_store if scorer else None)
         if self.store is None:
             self.store = _opened_store(self.settings)
-        self.scorer = scorer if scorer is not None else _scorer(self.settings, self.profile, self.store)
+        if judge is not None and scorer is not None:
+            raise ConfigError("judge belongs to the scorer: give it to CoherenceScorer, or leave out scorer")
+        self.scorer = scorer if scorer is not None else _scorer(self.settings, self.profile, self.store, judge)
         self.injection_detector = injection_detector or InjectionDetector()
         named_first, named = _named_checks(self.settings.checks)
         self._first, self._checks = [*named_first, *first], [*named, *checks]
@@ -137,7 +146,7 @@ class ProductionGuard:
             raise ConfigError(f"audit must be an AuditTrail, got a {type(audit).__name__}")
         self._record = audit.record if audit is not None else None
         self._hooks = AttachedHooks(hooks, deadline=self.settings.deadline, record=self._record)
-        self._count = _counting() if self.settings.metrics else None
+        self._count = _shared_metrics().count if self.settings.metrics else None
         self._repairer("", {}, [])  # refuses what does not fit together now rather than at the first stream
 
     @classmethod
@@ -395,6 +404,7 @@ class ProductionGuard:
 
 _WARMING: Final = "The harbour cost 90 thalers in 1654, and it opens at 9 am on Sundays. Nobody of the crew went there."
 _CONSTRUCTED: Final = frozenset({"scorer", "injection_detector", "first", "on_action", "hooks", "audit"})
+"""Options that are the constructor's alone; a store, checks and a judge may be settings too."""
 
 
 def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -405,6 +415,8 @@ def _sorted_out(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         settings["store"] = os.fspath(settings["store"])
     if "store" in settings and not isinstance(settings["store"], str):
         own["store"] = settings.pop("store")
+    if settings.get("judge") is not None and not isinstance(settings["judge"], str):
+        own["judge"] = settings.pop("judge")
     if isinstance(settings.get("checks"), list | tuple):
         given = settings.pop("checks")
         own["checks"] = [check for check in given if not isinstance(check, str)]
@@ -425,7 +437,37 @@ def _opened_store(settings: GuardSettings) -> GroundTruthStore:
         return GroundTruthStore(settings.store)
 
 
-def _scorer(settings: GuardSettings, profile: Profile, store: Any) -> CoherenceScorer:
+def _panel(settings: GuardSettings, profile: Profile, judge: Any) -> JudgePanel | None:
+    """Return the judge with the rules for asking it; the settings' band and doubt win over the profile's."""
+    chosen = judge if judge is not None else _named_judge(settings)
+    if chosen is None:
+        return None
+    return JudgePanel(
+        chosen,
+        band=settings.judge_band or profile.repair.judge_band,
+        budget=settings.judge_budget,
+        doubt=settings.judge_doubt or profile.repair.judge_doubt,
+        on_usage=_shared_metrics().count_judge if settings.metrics else None,
+    )
+
+
+def _named_judge(settings: GuardSettings) -> Judge | None:
+    if settings.judge is None:
+        return None
+    kind, _, name = settings.judge.partition(":")
+    if kind == "folder":
+        return TransformersJudge(name)
+    if kind == "upstream":
+        raise ConfigError(f"judge={settings.judge!r} names an upstream, which a server has; use openai:MODEL here")
+    return LLMJudge(
+        name,
+        provider=cast("Provider", kind),
+        base_url=settings.judge_url,
+        timeout=settings.judge_budget.seconds,
+    )
+
+
+def _scorer(settings: GuardSettings, profile: Profile, store: Any, judge: Any) -> CoherenceScorer:
     return CoherenceScorer(
         threshold=profile.rules.hard_limit if settings.threshold is None else settings.threshold,
         use_nli=settings.use_nli,
@@ -434,6 +476,7 @@ def _scorer(settings: GuardSettings, profile: Profile, store: Any) -> CoherenceS
         policy=settings.policy or profile.policy,
         top_k=settings.top_k,
         ground_truth_store=store,
+        judge=_panel(settings, profile, judge),
     )
 
 
@@ -467,7 +510,7 @@ def _named_checks(names: Iterable[str]) -> tuple[list[Any], list[Any]]:
     return [check for is_first, check in made if is_first], [check for is_first, check in made if not is_first]
 
 
-def _counting() -> Callable[[ClauseAction], None]:
+def _shared_metrics() -> RepairMetrics:
     from director_ai.record.metrics import shared_metrics  # noqa: PLC0415 - loads the exporter's library
 
-    return shared_metrics().count
+    return shared_metrics()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from director_ai.core.runtime.halting import HaltRules
 from director_ai.errors import UnknownOption
+
+if TYPE_CHECKING:
+    from director_ai.core.scoring.escalation import Doubt
 
 __all__ = ["PROFILES", "EvidencePolicy", "Profile", "RepairRules", "get_profile"]
 
@@ -23,6 +26,10 @@ class RepairRules:
     most_redacted: int | None
     """Redactions after which a stream halts instead of showing a ruin, once eight clauses were judged."""
     most_redacted_share: float | None
+    judge_band: tuple[float, float]
+    """Support between which a judge is asked, if there is one."""
+    judge_doubt: Doubt
+    """What a clause is whose judge does not answer: rejected, or what the bundled model alone makes of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +48,12 @@ _FINANCE = HaltRules(hard_limit=0.5, window_threshold=0.55, trend_threshold=0.12
 _LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12, window_size=10)
 _CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
 
-_STRICT = RepairRules(threshold=0.94, most_redacted=12, most_redacted_share=0.4)
-_LENIENT = RepairRules(threshold=0.5, most_redacted=None, most_redacted_share=0.6)
+_STRICT = RepairRules(
+    threshold=0.94, most_redacted=12, most_redacted_share=0.4, judge_band=(0.0, 0.999), judge_doubt="reject"
+)
+_LENIENT = RepairRules(
+    threshold=0.5, most_redacted=None, most_redacted_share=0.6, judge_band=(0.0, 0.999), judge_doubt="model"
+)
 
 PROFILES: Final = {
     profile.name: profile

@@ -19,12 +19,13 @@ from director_ai.core.scoring.text_evidence import Earlier, Sentences, earlier_c
 from director_ai.core.segment import Clause, ClauseSegmenter
 from director_ai.core.types import CoherenceScore, EvidenceChunk
 from director_ai.errors import ConfigError, DirectorError, ModelUnavailable, UnknownOption
+from director_ai.judges.panel import JudgePanel
 from director_ai.knowledge.store import GroundTruthStore, KnowledgeView
 from director_ai.nli.language import is_english
 from director_ai.stream_scorer import StreamScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from director_ai.core.evidence import Retriever
     from director_ai.core.scoring.coherence import JudgeMode
@@ -65,6 +66,7 @@ class _Predict:
 
     call: Callable[..., Any]
     acall: Callable[..., Any]
+    """Awaited instead, if the caller can."""
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Any:
         return self.call(pairs)
@@ -100,6 +102,7 @@ class CoherenceScorer:
             on in heuristic mode, and every verdict says so.
         injection_detector: Fills `injection_risk`.
         cost_per_million_tokens: Of the model, in US dollars, for the cost estimate; nothing for the bundled one.
+        judge: Decides about the claims of which the model is not sure.
     """
 
     def __init__(  # noqa: PLR0913 - the documented constructor
@@ -116,6 +119,7 @@ class CoherenceScorer:
         model_fallback: ModelFallback = "raise",
         injection_detector: InjectionDetector | None = None,
         cost_per_million_tokens: float = 0.0,
+        judge: JudgePanel | None = None,
         **unknown: NoReturn,
     ) -> None:
         for name in unknown:
@@ -146,6 +150,11 @@ class CoherenceScorer:
                 f"injection_detector must have a method detect, got a {type(injection_detector).__name__}"
             )
         self._detector = injection_detector
+        if judge is not None and not isinstance(judge, JudgePanel):
+            raise ConfigError(
+                f"judge must be a JudgePanel, got a {type(judge).__name__}; wrap it: JudgePanel(judge, …)"
+            )
+        self.judge_panel = judge
         self._price = check_number("cost_per_million_tokens", cost_per_million_tokens, 0.0, 1e9)
         self._unavailable = False
         self._told_empty = False
@@ -161,12 +170,12 @@ class CoherenceScorer:
 
     def review(self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()) -> Review:
         """Return whether an answer is approved, and its score; `history` are the session's earlier answers."""
-        return _run(self._review(prompt, response, tenant_id, history, self._reader()), self._predict)
+        return self._run(self._review(prompt, response, tenant_id, history, self._reader()), prompt)
 
     async def areview(self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()) -> Review:
         """Return the same without blocking the event loop on the model; store and model may be asynchronous."""
         plan = self._review(prompt, response, tenant_id, history, self._reader())
-        return await _arun(plan, self._apredict)
+        return await self._arun(plan, prompt)
 
     def score(self, prompt: str, response: str, tenant_id: str = "", *, history: Sequence[str] = ()) -> CoherenceScore:
         """Return the score of an answer."""
@@ -176,20 +185,20 @@ class CoherenceScorer:
         """Return a review for each (prompt, response), in order; all see the same revision of the knowledge base."""
         pairs = [_checked_pair(index, item) for index, item in enumerate(items)]
         reader = self._reader()
-        return [_run(self._review(prompt, text, tenant_id, (), reader), self._predict) for prompt, text in pairs]
+        return [self._run(self._review(prompt, text, tenant_id, (), reader), prompt) for prompt, text in pairs]
 
     def score_chunked(self, premise: str, hypothesis: str) -> CoherenceScore:
         """Compare two texts sentence by sentence; the worst sentence of the hypothesis decides."""
         _check_text("premise", premise)
         _check_text("hypothesis", hypothesis)
-        return _run(self._score(hypothesis, "", Sentences(premise, self._top_k).find), self._predict)
+        return self._run(self._score(hypothesis, "", Sentences(premise, self._top_k).find), "")
 
     def judge(self, prompt: str, text: str, tenant_id: str = "") -> list[ClauseVerdict]:
         """Return the verdict on each clause of a text."""
         _check_text("prompt", prompt)
         _check_text("text", text)
         find = self._finder(self._reader(), check_identifier("tenant_id", tenant_id))
-        return _run(self._verdicts(text, prompt, find), self._predict)
+        return self._run(self._verdicts(text, prompt, find), prompt)
 
     # --- streams ----------------------------------------------------------------------------------------------
 
@@ -199,11 +208,15 @@ class CoherenceScorer:
         tenant = check_identifier("tenant_id", tenant_id)
         find = self._finder(self._reader(), tenant)
         said: list[str] = []
+        functions = self._functions(prompt)
 
         def judge(clauses: Sequence[Clause]) -> list[ClauseVerdict]:
-            return _run(self._judgement(clauses, said, prompt, find), self._predict)
+            return _run(self._judgement(clauses, said, prompt, find), functions)
 
-        return StreamScorer(judge, lambda verdicts: combine_verdicts(verdicts, self.limits, searched=self._searches))
+        def combine(verdicts: Sequence[ClauseVerdict]) -> CoherenceScore:
+            return combine_verdicts(verdicts, self.limits, searched=self._searches, has_judge=bool(self.judge_panel))
+
+        return StreamScorer(judge, combine)
 
     def judge_of_stream(self, prompt: str = "", tenant_id: str = "", *, threshold: float | None = None) -> StreamJudge:
         """Return a judge of one stream's clauses, for a repair: all of them see the same revision of the facts."""
@@ -219,7 +232,7 @@ class CoherenceScorer:
             return self._judgement(clauses, said, prompt, find, least, one_fact=one_fact)
 
         rewrite = functools.partial(judge, one_fact=True)
-        return StreamJudge(judge, rewrite, {"evidence": look, "predict": _Predict(self._predict, self._apredict)})
+        return StreamJudge(judge, rewrite, {"evidence": look, **self._functions(prompt)})
 
     # --- plans ------------------------------------------------------------------------------------------------
 
@@ -255,11 +268,13 @@ class CoherenceScorer:
             token_count=self._tokens(verdicts),
             cost_per_million=self._price,
             searched=self._searches,
+            has_judge=self.judge_panel is not None,
         )
 
-    def _verdicts(self, text: str, prompt: str, find: Find) -> Judgement:
+    def _verdicts(self, text: str, prompt: str, find: Find, *, escalates: bool = True) -> Judgement:
         segmenter = ClauseSegmenter()
-        return self._judgement([*segmenter.feed(text), *segmenter.finish()], [], prompt, find)
+        clauses = [*segmenter.feed(text), *segmenter.finish()]
+        return self._judgement(clauses, [], prompt, find, escalates=escalates)
 
     def _judgement(
         self,
@@ -270,8 +285,9 @@ class CoherenceScorer:
         threshold: float | None = None,
         *,
         one_fact: bool = False,
+        escalates: bool = True,
     ) -> Judgement:
-        mode = self.mode
+        mode, panel = self.mode, self.judge_panel if escalates else None
         circumstances = Circumstances(
             find=find,
             prompt=prompt,
@@ -281,6 +297,8 @@ class CoherenceScorer:
             knows_claims=bool(getattr(self._entailer, "knows_claims", False)),
             is_english=is_english,
             one_fact=one_fact,
+            band=panel.band if panel else None,
+            doubt=panel.doubt if panel else "reject",
         )
         verdicts = yield from judge_clauses(clauses, said, circumstances)
         return [dataclasses.replace(verdict, mode=mode) for verdict in verdicts]
@@ -302,12 +320,13 @@ class CoherenceScorer:
         """How far the worst claim diverges from each of its facts alone."""
         clause = Clause(text=worst.claim, start=0, kind="prose", ends_sentence=True)
         facts = iter(worst.chunks)
-        verdicts = yield from self._judgement([clause] * len(worst.chunks), [], "", lambda *_: [next(facts)])
+        plan = self._judgement([clause] * len(worst.chunks), [], "", lambda *_: [next(facts)], escalates=False)
+        verdicts = yield from plan
         supports = [verdict.support for verdict in verdicts]
         return None if None in supports else [round(1.0 - support, 6) for support in supports if support is not None]
 
     def _across_turns(self, response: str, earlier: Earlier) -> Generator[Ask, Any, dict[str, float | None]]:
-        verdicts = yield from self._verdicts(response, "", earlier.find)
+        verdicts = yield from self._verdicts(response, "", earlier.find, escalates=False)
         compared = [verdict.contradiction for verdict in verdicts if verdict.chunks and verdict.support is not None]
         if not compared:
             return {"cross_turn_divergence": 0.0, "contradiction_index": 0.0}
@@ -321,6 +340,17 @@ class CoherenceScorer:
     @property
     def _searches(self) -> bool:
         return self.ground_truth_store is not None
+
+    def _functions(self, prompt: str) -> dict[str, Any]:
+        """Return what answers a plan's questions about one answer; the judge's budget belongs to it."""
+        functions: dict[str, Any] = {"predict": _Predict(self._predict, self._apredict)}
+        return functions | ({"judge": self.judge_panel.session(prompt)} if self.judge_panel else {})
+
+    def _run(self, plan: Generator[Ask, Any, Result], prompt: str) -> Result:
+        return _run(plan, self._functions(prompt))
+
+    async def _arun(self, plan: Generator[Ask, Any, Result], prompt: str) -> Result:
+        return await _arun(plan, self._functions(prompt))
 
     def _reader(self) -> Any:
         """The knowledge base as it stands now: one text is judged by one revision."""
@@ -394,16 +424,12 @@ class CoherenceScorer:
 _OPTIONS: Final = tuple(name for name in inspect.signature(CoherenceScorer).parameters if name != "unknown")
 
 
-def _answer(kind: str, parts: tuple[Any, ...], predict: Callable[..., Any]) -> Any:
-    first, *rest = parts
-    return first(*rest) if kind == "evidence" else predict(first)
-
-
-def _run(plan: Generator[Ask, Any, Result], predict: Callable[..., Any]) -> Result:
+def _run(plan: Generator[Ask, Any, Result], functions: Mapping[str, Any]) -> Result:
     """Carry out a plan in place."""
 
     def act(kind: str, parts: tuple[Any, ...]) -> Any:
-        answer = _answer(kind, parts, predict)
+        first, *rest = parts
+        answer = first(*rest) if kind == "evidence" else functions[kind](first)
         if inspect.iscoroutine(answer):
             answer.close()  # nobody can await it here; the plan sees that it is no answer
         return answer
@@ -411,11 +437,12 @@ def _run(plan: Generator[Ask, Any, Result], predict: Callable[..., Any]) -> Resu
     return carry_out(plan, act)
 
 
-async def _arun(plan: Generator[Ask, Any, Result], predict: Callable[..., Any]) -> Result:
+async def _arun(plan: Generator[Ask, Any, Result], functions: Mapping[str, Any]) -> Result:
     """Carry out a plan, waiting for what is asynchronous."""
 
     async def act(kind: str, parts: tuple[Any, ...]) -> Any:
-        answer = _answer(kind, parts, predict)
+        first, *rest = parts
+        answer = first(*rest) if kind == "evidence" else functions[kind].acall(first)
         return await answer if inspect.isawaitable(answer) else answer
 
     return await acarry_out(plan, act)

@@ -11,13 +11,15 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from director_ai.core.ranges import check_count, check_number, check_seconds
 from director_ai.core.repair.record import REDACTED_CLAUSE
+from director_ai.core.scoring.escalation import Band, Doubt
 from director_ai.errors import ConfigError, UnknownOption
+from director_ai.judges.panel import DOUBTS, JudgeBudget
 from director_ai.profiles import PROFILES, EvidencePolicy, get_profile
 from director_ai.settings_file import read_figure, read_settings_file
 
@@ -90,6 +92,15 @@ class GuardSettings:
     token_timeout: float | None = None
     checks: tuple[str, ...] = ()
     metrics: bool = True
+    judge: str | None = None
+    """Who decides about clauses of which the model is not sure.
+
+    `openai:MODEL`, `anthropic:MODEL`, `folder:PATH`, or in a server `upstream:NAME:MODEL`."""
+    judge_url: str | None = None
+    """Of an endpoint that is not the provider's own. Its key is in the environment, where the SDK looks for it."""
+    judge_band: tuple[float, float] | None = None
+    judge_budget: JudgeBudget = field(default_factory=JudgeBudget)
+    judge_doubt: Doubt | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -105,7 +116,8 @@ class GuardSettings:
         """Return the settings as plain values that a log may hold: the password of a store is masked."""
         shown: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
         limits = {name: OFF for name in ("deadline", "token_timeout") if shown[name] is None}
-        return shown | limits | {"store": _masked(self.store), "checks": list(self.checks)}
+        judge = {"judge_band": self.judge_band and list(self.judge_band), "judge_budget": asdict(self.judge_budget)}
+        return shown | limits | judge | {"store": _masked(self.store), "checks": list(self.checks)}
 
 
 # --- what each setting must be ------------------------------------------------------------------------------------
@@ -220,6 +232,50 @@ def _read_checks(text: str) -> object:
     return () if text.strip().lower() == OFF else tuple(name.strip() for name in text.split(","))
 
 
+_JUDGES: Final = "openai:MODEL, anthropic:MODEL, folder:PATH, or in a server upstream:NAME:MODEL"
+_BUDGET: Final = {each.name: each.type for each in fields(JudgeBudget)}
+
+
+def _check_judge(value: object) -> str:
+    text = _check_text(value, 4_096)
+    kind, _, rest = text.partition(":")
+    if kind not in {"openai", "anthropic", "folder", "upstream"} or not rest.strip():
+        raise ConfigError("no judge")
+    return text
+
+
+def _check_url(value: object) -> str:
+    text = _check_text(value, 4_096)
+    if not text.startswith(("http://", "https://")) or "@" in text:
+        raise ConfigError("no URL")
+    return text
+
+
+def _check_band(value: object) -> tuple[float, float]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ConfigError("no band")
+    band = Band(low=value[0], high=value[1])
+    return band.low, band.high
+
+
+def _check_budget(value: object) -> JudgeBudget:
+    if isinstance(value, JudgeBudget):
+        return value
+    if not isinstance(value, Mapping) or not set(value) <= set(_BUDGET):
+        raise ConfigError("no budget")
+    return JudgeBudget(**value)
+
+
+def _read_list(text: str) -> object:
+    return [read_figure(part) for part in text.split(",")]
+
+
+def _read_budget(text: str) -> object:
+    """Read `calls=4,seconds=8`."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    return {name.strip(): read_figure(figure) for name, _, figure in pairs}
+
+
 _RULES: Final[dict[str, _Rule]] = {
     "profile": _choice(tuple(PROFILES))._replace(check=lambda value: get_profile(value).name),
     "use_nli": _flag(),
@@ -248,6 +304,13 @@ _RULES: Final[dict[str, _Rule]] = {
         CHECKS,
     ),
     "metrics": _flag(),
+    "judge": _of_profile(_Rule(_JUDGES, _check_judge, str.strip)),
+    "judge_url": _of_profile(_Rule("a URL that begins with http:// or https://", _check_url, str.strip)),
+    "judge_band": _of_profile(_Rule("two numbers from 0 to 1, the lower one first", _check_band, _read_list)),
+    "judge_budget": _Rule(
+        "a table of calls, seconds, tokens and clauses_per_call", _check_budget, _read_budget, tuple(_BUDGET)
+    ),
+    "judge_doubt": _of_profile(_choice(DOUBTS)),
 }
 
 

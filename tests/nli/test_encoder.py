@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from tiny_models import some_pairs, write_encoder
 
 from director_ai.errors import ConfigError
 from director_ai.nli import Encoder, ModelError, load_encoder
+from tiny_models import some_pairs, write_encoder
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import some_pairs, tokenizer_json, values, write_model
 
 from director_ai.errors import ConfigError
 from director_ai.nli import Entailer, ModelError, Prediction, load_entailer
+from tiny_models import some_pairs, tokenizer_json, values, write_model
 
 ODD_TEXTS = {
     "empty": "",

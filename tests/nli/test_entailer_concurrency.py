@@ -13,9 +13,9 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from tiny_models import some_pairs, values, write_encoder, write_model
 
 from director_ai.nli import Entailer, ModelError, load_encoder, load_entailer
+from tiny_models import some_pairs, values, write_encoder, write_model
 
 BACKENDS = ["asyncio", "trio"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import keyword_entailer, values, write_model
 
 from director_ai.nli import ModelError, load_entailer
 from director_ai.nli.focus import LONGEST_SENTENCE, cut_sentences, focus
+from tiny_models import keyword_entailer, values, write_model
 
 sentences = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=12), max_size=20)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import digest, graph, random_encoder, weights, write_encoder, write_model
 
 from director_ai.errors import ConfigError, DirectorError
 from director_ai.nli import ModelError, load_encoder, load_entailer
+from tiny_models import digest, graph, random_encoder, weights, write_encoder, write_model
 
 
 def run(code: str, *args: object) -> str:

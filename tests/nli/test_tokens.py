@@ -8,10 +8,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import tokenizer_json
 
 from director_ai.nli import ModelError
 from director_ai.nli.tokens import Tokenizer, clean
+from tiny_models import tokenizer_json
 
 TOKENIZER = Tokenizer(tokenizer_json().encode(), "tokenizer.json")
 TEXTS = st.lists(st.text("abcxyz é\u0301.,-!漢字\n\t\0🙂ñ가", max_size=12) | st.text(max_size=6), max_size=20)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import keyword_entailer, values, write_model
 
 from director_ai.errors import ConfigError
 from director_ai.nli import Entailer, Prediction, load_entailer
 from director_ai.nli.windows import MOST_WINDOWS, Scores, join_parts, join_windows, pair_windows, spans
+from tiny_models import keyword_entailer, values, write_model
 
 ROOM = 32 - 3
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from director_ai.core.repair.record import ClauseAction
+    from director_ai.judges.panel import JudgeUsage
 
 __all__ = [
     "RepairMetrics",
@@ -58,6 +59,16 @@ class RepairMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self._judge_calls = Counter("judge_calls", "Calls of the judge.", registry=registry)
+        self._judge_seconds = Counter("judge_seconds", "Seconds spent waiting for the judge.", registry=registry)
+        self._judge_tokens = Counter("judge_tokens", "Tokens that the judge took.", ["direction"], registry=registry)
+        self._judge_clauses = Counter(
+            "judge_clauses", "Clauses that were escalated to the judge.", ["answer"], registry=registry
+        )
+        for direction in ("input", "output"):
+            self._judge_tokens.labels(direction)
+        for answer in ("asked", "cached", "missing"):
+            self._judge_clauses.labels(answer)
         for action in ("keep", "rewrite", "redact"):
             self._actions.labels(action)
         for mode in ("model", "heuristic"):
@@ -71,6 +82,16 @@ class RepairMetrics:
         self._scoring.observe(action.scoring_seconds)
         if action.held_seconds is not None:
             self._held.observe(action.held_seconds)
+
+    def count_judge(self, usage: JudgeUsage) -> None:
+        """Take what a judge was asked and what it took."""
+        self._judge_calls.inc(usage.calls)
+        self._judge_seconds.inc(usage.seconds)
+        self._judge_tokens.labels("input").inc(usage.input_tokens)
+        self._judge_tokens.labels("output").inc(usage.output_tokens)
+        self._judge_clauses.labels("asked").inc(usage.clauses - usage.cached)
+        self._judge_clauses.labels("cached").inc(usage.cached)
+        self._judge_clauses.labels("missing").inc(usage.missed)
 
 
 @contextlib.contextmanager

@@ -75,6 +75,13 @@ class UpstreamSettings:
 
     def headers(self, name: str, env: Mapping[str, str] = os.environ) -> dict[str, str]:
         """Return the headers with its key; none where it needs none."""
+        key = self.key(name, env)
+        if not key:
+            return {}
+        return {"x-api-key": key} if self.kind == "anthropic" else {"authorization": f"Bearer {key}"}
+
+    def key(self, name: str, env: Mapping[str, str] = os.environ) -> str:
+        """Return the key; "" if none is needed."""
         if self.key_file:
             try:
                 key = Path(self.key_file).read_text("utf-8").strip()
@@ -83,11 +90,11 @@ class UpstreamSettings:
         elif self.key_env:
             key = env.get(self.key_env, "").strip()
         else:
-            return {}
+            return ""
         if not key or not key.isascii() or not key.isprintable():
             source = "key_file" if self.key_file else f"variable {self.key_env}"
             raise ConfigError(f"the {source} of upstreams.{name} holds no key")
-        return {"x-api-key": key} if self.kind == "anthropic" else {"authorization": f"Bearer {key}"}
+        return key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ class Server:
                 )
             self.sources = dict(_sources(settings) if sources is None else sources)
             made = hooks_named(settings.hooks) if hooks is None and settings.hooks else hooks or ()
-            self.guards = Guards(self.store, self.queue.trail, made)
+            self.guards = Guards(self.store, self.queue.trail, made, settings.upstreams)
             for each in (settings.usual, *settings.tenants.values()):
                 self.guards.get(each.guard)
             self._opened = opened.pop_all()

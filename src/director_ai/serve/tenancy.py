@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from director_ai.errors import DirectorError
+from director_ai.errors import DirectorError, UnknownOption
 from director_ai.guard import ProductionGuard
+from director_ai.judges import LLMJudge
 from director_ai.serve.backlog import Backlog
 from director_ai.serve.casework import WatchedGuarding
 from director_ai.serve.guarding import Guarding
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from director_ai.record.trail import AuditTrail
     from director_ai.serve.callers import Caller
     from director_ai.serve.casework import CaseWork
-    from director_ai.serve.sections import TenantSettings
+    from director_ai.serve.sections import TenantSettings, UpstreamSettings
     from director_ai.serve.settings import ServerSettings
     from director_ai.serve.upstream import Upstream
     from director_ai.settings import GuardSettings
@@ -43,15 +44,41 @@ class Source(NamedTuple):
 class Guards:
     """One guard for each set of settings; they share the knowledge base and the trail."""
 
-    def __init__(self, store: GroundTruthStore, trail: AuditTrail, hooks: Iterable[Hook] = ()) -> None:
-        self._store, self._trail, self._hooks = store, trail, tuple(hooks)
+    def __init__(
+        self,
+        store: GroundTruthStore,
+        trail: AuditTrail,
+        hooks: Iterable[Hook] = (),
+        upstreams: Mapping[str, UpstreamSettings] | None = None,
+    ) -> None:
+        self._store, self._trail, self._hooks, self._upstreams = store, trail, tuple(hooks), upstreams or {}
         self._made: dict[GuardSettings, ProductionGuard] = {}
 
     def get(self, settings: GuardSettings) -> ProductionGuard:
         """Return the guard of some settings."""
         if settings not in self._made:
-            self._made[settings] = ProductionGuard(settings, store=self._store, hooks=self._hooks, audit=self._trail)
+            self._made[settings] = ProductionGuard(
+                settings, store=self._store, hooks=self._hooks, audit=self._trail, judge=self._judge(settings.judge)
+            )
         return self._made[settings]
+
+    def _judge(self, wanted: str | None) -> LLMJudge | None:
+        """Return the judge that is one of the server's own upstreams; None leaves it to the guard."""
+        if wanted is None or not wanted.startswith("upstream:"):
+            return None
+        name, _, model = wanted.removeprefix("upstream:").partition(":")
+        if name not in self._upstreams:
+            raise UnknownOption("upstream of the judge", name, self._upstreams)
+        upstream = self._upstreams[name]
+        return LLMJudge(
+            model,
+            provider=upstream.kind,
+            base_url=upstream.base_url.rstrip("/").removesuffix("/v1")  # Anthropic's SDK adds it itself
+            if upstream.kind == "anthropic"
+            else upstream.base_url,
+            api_key=upstream.key(name) or "none",
+            timeout=upstream.timeout,
+        )
 
     @property
     def record(self) -> Callable[[SafetyEvent], Any]:

@@ -219,6 +219,7 @@ class RepairFollower:
             rewritten_support=fate.rewritten.support if fate.rewritten else None,
             evidence=fate.evidence,
             differences=fate.verdict.differences,
+            escalated=fate.verdict.escalated,
             scoring_seconds=spent,
         )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SLOW", "AsyncPerformer", "Injected", "SyncPerformer", "is_async"]
 
-SLOW: Final = frozenset({"rewrite", "retrieve"})
+SLOW: Final = frozenset({"rewrite", "retrieve", "judge"})
 """While these are asked for, the stream is read on."""
 _SIDE_BY_SIDE: Final = 8
 _TURN: Final = 0.01

@@ -19,6 +19,7 @@ from director_ai.core.repair.answers import read_candidates, read_evidence, read
 from director_ai.core.repair.setting import names_something_else, unsure_of
 from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.coherence import ClauseVerdict
+from director_ai.core.scoring.escalation import correction_in
 from director_ai.core.scoring.judging import REMEMBERED, remember
 from director_ai.core.segment import Clause, ClauseSegmenter
 
@@ -298,8 +299,23 @@ def _offers(
     outcomes = (yield from _asked("rewrite", "rewriter", items, (items,))) if items else []
     for place, text, outcome in zip(places, texts, outcomes, strict=True):
         longest = max(_SHORTEST_CAP, int(tools.longest * len(text)))
-        offers[place] = _without_label(pairs[place][0], read_candidates(outcome, text, longest))
+        clause, verdict = pairs[place]
+        offer = _without_label(clause, read_candidates(outcome, text, longest))
+        offers[place] = _with_correction(offer, verdict, text, longest)
     return offers
+
+
+def _with_correction(
+    offer: tuple[str, ...] | str, verdict: ClauseVerdict, said: str, longest: int
+) -> tuple[str, ...] | str:
+    """Put a judge's correction before what the rewriter offers; it is checked in the same way."""
+    corrected = correction_in(said, verdict.claim, verdict.correction)
+    if not corrected:
+        return offer
+    candidates = read_candidates((True, corrected), said, longest)
+    if isinstance(candidates, str):
+        return offer
+    return candidates if isinstance(offer, str) else tuple(dict.fromkeys((*candidates, *offer)))
 
 
 def _may_go_on(clause: PlacedClause) -> bool:

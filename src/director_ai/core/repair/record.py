@@ -59,6 +59,8 @@ class ClauseAction:
     rewritten_support: float | None = None
     evidence: tuple[EvidenceChunk, ...] = field(default=(), repr=False)
     differences: tuple[SlotDifference, ...] = field(default=(), repr=False)
+    escalated: bool | None = None
+    """Whether a judge decided; False if it was asked and gave no answer, None if it was not asked."""
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     """With places in the stream."""
     scoring_seconds: float = field(default=0.0, compare=False)

@@ -61,6 +61,10 @@ class ClauseVerdict:
     """Which of the chunks says most about it."""
     mode: JudgeMode = "heuristic"
     """The default is the weaker one, so that a judge that does not say what it used promises too little."""
+    escalated: bool | None = None
+    """Whether a judge decided; False if it was asked and gave no answer, None if it was not asked."""
+    correction: str = ""
+    """The claim as the judge would have it."""
 
     @property
     def may_be_shown(self) -> bool:
@@ -97,6 +101,7 @@ def combine_verdicts(
     token_count: int | None = None,
     cost_per_million: float = 0.0,
     searched: bool = True,
+    has_judge: bool = False,
 ) -> CoherenceScore:
     """Return the score of a text; `chunk_scores` are the divergences of the worst clause from each of its chunks."""
     worst = worst_of(verdicts)
@@ -115,6 +120,7 @@ def combine_verdicts(
         verdict_confidence=_confidence(worst, approved=approved),
         nli_model_confidence=_certainty(opinion) if opinion else None,
         signal_agreement=round(1.0 - abs(contradiction - (1.0 - score)), 6) if worst and not failed else None,
+        escalated_to_judge=None if worst is None or not has_judge else worst.escalated is True,
         nli_probs=opinion._asdict() if opinion else None,
         retrieval_confidence=_retrieved(worst) if worst and searched else None,
     )

@@ -19,6 +19,7 @@ from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.claims import Claim, body_of, read_claim, statements_of, visible
 from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
 from director_ai.core.scoring.entailment import Opinion, Weighed, overrule, premises_of, read_opinions, weigh
+from director_ai.core.scoring.escalation import judged_by, needs_judge, read_judge_verdicts
 from director_ai.core.scoring.questions import OFFER
 from director_ai.core.scoring.same_subject import content_words, contradicts, covers, exchanges, is_about
 from director_ai.core.scoring.slots.agreement import MEASURES
@@ -31,16 +32,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from director_ai.core.scoring.claims import ClauseRole
+    from director_ai.core.scoring.escalation import Band, Doubt
     from director_ai.core.scoring.slots import Slot
     from director_ai.core.segment import Clause
 
 __all__ = ["Ask", "Circumstances", "Judgement", "judge_clauses", "read_chunks", "remember", "without_model"]
 
-Ask = tuple[Literal["evidence", "predict"], tuple[Any, ...]]
+Ask = tuple[Literal["evidence", "predict", "judge"], tuple[Any, ...]]
 """What is wanted, and what it takes.
 
     evidence (find, claim, prompt, preceding)   the facts that bear on a claim, the most relevant first
     predict  (pairs,)                           a prediction for each (premise, hypothesis)
+    judge    (questions,)                       a judge's verdict for each (claim, evidence)
 """
 Judgement = Generator[Ask, Any, list[ClauseVerdict]]
 
@@ -82,6 +85,10 @@ class Circumstances:
     """Whether rules and model speak the language of a text."""
     one_fact: bool = False
     """A claim must be entailed by one fact alone, with a margin: what is asked of a rewrite."""
+    band: Band | None = None
+    """Support for which a judge is asked; None if there is no judge."""
+    doubt: Doubt = "reject"
+    """What a clause is whose judge does not answer."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -113,7 +120,8 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
             remember(said, _remembered(clause, claim))
     waiting = [each for each in verdicts if isinstance(each, _Open)]
     weighed = yield from _judged(waiting, circumstances)
-    ready = iter((yield from _without_asides(waiting, weighed, circumstances)))
+    told = yield from _without_asides(waiting, weighed, circumstances)
+    ready = iter((yield from _escalated(waiting, told, circumstances)))
     return [next(ready) if isinstance(each, _Open) else each for each in verdicts]
 
 
@@ -182,6 +190,41 @@ def _without_asides(
         role = likely if likely in _ASIDES else "aside"
         found[place] = _kept(waiting[place].clause, role, found[place].claim if role == "question" else "")
     return found
+
+
+def _escalated(
+    waiting: Sequence[_Open], verdicts: Sequence[ClauseVerdict], circumstances: Circumstances
+) -> Generator[Ask, Any, list[ClauseVerdict]]:
+    """Ask the judge about the clauses that the bundled model is not sure of, all of them in one question."""
+    band, found = circumstances.band, list(verdicts)
+    if band is None:
+        return found
+    places = [
+        place
+        for place, verdict in enumerate(verdicts)
+        if needs_judge(verdict, band) and not (circumstances.one_fact and verdict.differences)
+    ]
+    if not places:
+        return found
+    questions = [
+        (waiting[place].claim.text, _grounds(waiting[place], verdicts[place], circumstances)) for place in places
+    ]
+    try:
+        answers = read_judge_verdicts((yield "judge", (questions,)), len(places))
+    except BaseException as error:
+        if must_pass(error):
+            raise
+        answers = [None] * len(places)
+    # A rewrite that no judge confirms is what the bundled model makes of it: rejecting it would be no safer.
+    doubt = "model" if circumstances.one_fact else circumstances.doubt
+    for place, answer in zip(places, answers, strict=True):
+        found[place] = judged_by(found[place], answer, policy=circumstances.policy, doubt=doubt)
+    return found
+
+
+def _grounds(each: _Open, verdict: ClauseVerdict, circumstances: Circumstances) -> tuple[EvidenceChunk, ...]:
+    """Return what the judge is shown: all that was found, or for a rewrite the one fact that must entail it."""
+    return each.chunks[verdict.source : verdict.source + 1] if circumstances.one_fact else each.chunks
 
 
 def _least_none(each: _Open) -> float:
