@@ -25,6 +25,7 @@ from rich.progress import track
 from director_ai import ProductionGuard
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "answers.jsonl.gz"
+DEV = Path(__file__).parent / "answers_dev" / "dev.jsonl"
 PROFILES = ("finance", "medical", "general")
 LEFT_OUT = "noinfo"
 Case = dict[str, Any]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from director_ai.core.runtime.halting import HaltRules
+from director_ai.core.scoring.targets import least_coherence, least_support
 from director_ai.errors import UnknownOption
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class RepairRules:
     """What a domain asks of a repair."""
 
     threshold: float
-    """Support from here on keeps a clause."""
+    """Coherence from here on keeps a clause: its support under the closed policy, 1 minus its contradiction if open."""
     most_redacted: int | None
     """Redactions after which a stream halts instead of showing a ruin, once eight clauses were judged."""
     most_redacted_share: float | None
@@ -48,21 +49,46 @@ _FINANCE = HaltRules(hard_limit=0.5, window_threshold=0.55, trend_threshold=0.12
 _LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12, window_size=10)
 _CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
 
+JUDGED: Final = (0.0, 0.84)
+"""Support that a judge is asked about: on the dev answers 30 % of all clauses, and three of four wrong claims."""
+# The shares of right claims that may be lost; what they cost and bring is in docs/threshold-tuning.md.
+_STRICTEST = RepairRules(
+    threshold=least_support(0.1),
+    most_redacted=12,
+    most_redacted_share=0.4,
+    judge_band=JUDGED,
+    judge_doubt="reject",
+)
 _STRICT = RepairRules(
-    threshold=0.94, most_redacted=12, most_redacted_share=0.4, judge_band=(0.0, 0.999), judge_doubt="reject"
+    threshold=least_support(0.08),
+    most_redacted=12,
+    most_redacted_share=0.4,
+    judge_band=JUDGED,
+    judge_doubt="reject",
+)
+_MOST_LENIENT = RepairRules(
+    threshold=least_coherence(0.01),
+    most_redacted=None,
+    most_redacted_share=0.6,
+    judge_band=JUDGED,
+    judge_doubt="model",
 )
 _LENIENT = RepairRules(
-    threshold=0.5, most_redacted=None, most_redacted_share=0.6, judge_band=(0.0, 0.999), judge_doubt="model"
+    threshold=least_coherence(0.02),
+    most_redacted=None,
+    most_redacted_share=0.6,
+    judge_band=JUDGED,
+    judge_doubt="model",
 )
 
 PROFILES: Final = {
     profile.name: profile
     for profile in (
         Profile(name="general", rules=_GENERAL, policy="open", repair=_LENIENT),
-        Profile(name="medical", rules=_MEDICAL, policy="closed", repair=_STRICT),
+        Profile(name="medical", rules=_MEDICAL, policy="closed", repair=_STRICTEST),
         Profile(name="finance", rules=_FINANCE, policy="closed", repair=_STRICT),
         Profile(name="legal", rules=_LEGAL, policy="closed", repair=_STRICT),
-        Profile(name="creative", rules=_CREATIVE, policy="open", repair=_LENIENT),
+        Profile(name="creative", rules=_CREATIVE, policy="open", repair=_MOST_LENIENT),
     )
 }
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from judging import Commands
 
+from director_ai.profiles import PROFILES
+
 GUARD = 'profile = "finance"\ntop_k = 7\nstore = "postgresql://ann:hunter2@db/facts?sslpassword=hunter2"\n'
 SERVER = """
 [server]
@@ -47,7 +49,7 @@ def test_the_later_one_wins_and_is_named(commands: Commands, text: str) -> None:
     found = settings(commands, "--config", "guard.toml", env={"DIRECTOR_AI_TOP_K": "9"})
     assert found["top_k"] == (9, "DIRECTOR_AI_TOP_K")
     assert found["profile"] == ("finance", "guard.toml")
-    assert found["repair_threshold"] == (0.94, "profile finance")
+    assert found["repair_threshold"] == (PROFILES["finance"].repair.threshold, "profile finance")
     assert found["store"] == ("postgresql://ann:***@db/facts?***", "guard.toml")
 
 

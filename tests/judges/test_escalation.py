@@ -96,7 +96,9 @@ def test_an_open_profile_redacts_what_a_judge_calls_contradicted_and_keeps_what_
     ]
 
 
-@pytest.mark.parametrize("answer", [None, [], "supported", [object()], 7], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [None, [], "supported", [object()], 7], ids=["None", "none", "a word", "an object", "a number"]
+)
 def test_a_judge_without_a_usable_answer_rejects_under_a_closed_profile(answer: Any) -> None:
     (found,) = repaired(lambda items: answer, FACTS["refund"]).actions
     assert (found.action, found.verdict, found.reason) == ("redact", "not_evaluated", "judge_unavailable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -194,3 +195,20 @@ def test_a_missing_sdk_and_wrong_settings_are_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(MissingExtra, match="openai"):
         LLMJudge("m", api_key=KEY)
+
+
+def test_a_judge_that_is_dropped_closes_its_connections(upstream: Upstream) -> None:
+    upstream.answer(openai_answer(json.dumps(SAID)), Content_Type="application/json")
+    judge = LLMJudge("m", base_url=f"{upstream.url}/v1", api_key=KEY)
+    judge.judge(ITEMS)
+    client = judge._client
+    del judge
+    gc.collect()
+    assert client.is_closed()
+
+
+def test_a_judge_serves_several_event_loops_one_after_the_other(upstream: Upstream) -> None:
+    upstream.answer(openai_answer(json.dumps(SAID)), Content_Type="application/json")
+    judge = LLMJudge("m", base_url=f"{upstream.url}/v1", api_key=KEY)
+    for backend in ("asyncio", "trio", "asyncio"):
+        assert len(anyio.run(judge.ajudge, ITEMS, backend=backend)) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -123,8 +124,15 @@ class LLMJudge:
         self._max_tokens = check_count("max_tokens", max_tokens, 1, 1_000_000)
         self._options = dict(options or {})
         where = {name: value for name, value in (("base_url", base_url), ("api_key", api_key)) if value is not None}
+        self._where = where
         self._client = client if client is not None else _client(provider, 0, where, self._timeout)
-        self._async_client = async_client if async_client is not None else _client(provider, 1, where, self._timeout)
+        self._async_client = async_client
+        self._closing = weakref.finalize(self, self._client.close) if client is None else None
+
+    def close(self) -> None:
+        """Close the connections; a judge that is dropped closes them too. A client of the caller's stays open."""
+        if self._closing is not None:
+            self._closing()
 
     def judge(self, items: Sequence[Item], *, question: str = "") -> Judgements:
         """Return a verdict for each claim, by its evidence."""
@@ -132,7 +140,11 @@ class LLMJudge:
 
     async def ajudge(self, items: Sequence[Item], *, question: str = "") -> Judgements:
         """Return the same without blocking the event loop."""
-        return self._read(await self._create(self._async_client)(**self._request(items, question)), items)
+        if self._async_client is not None:
+            return self._read(await self._create(self._async_client)(**self._request(items, question)), items)
+        # One for each call: connections belong to the event loop that opened them, and a judge may serve several.
+        async with _client(self._provider, 1, self._where, self._timeout) as client:
+            return self._read(await self._create(client)(**self._request(items, question)), items)
 
     def _create(self, client: Any) -> Any:
         return client.chat.completions.create if self._provider == "openai" else client.messages.create

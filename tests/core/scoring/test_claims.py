@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from director_ai.core.scoring.claims import read_claim, role_of, statements_of, visible
+from director_ai.core.scoring.claims import read_claim, role_of, visible
 
 CLAIMS = [
     "Refunds are available within 30 days.",
@@ -74,8 +74,6 @@ def test_what_states_no_fact_is_none(clause: str, role: str) -> None:
 def test_what_is_only_announced_politely_is_still_a_claim(clause: str, stated: str) -> None:
     claim = read_claim(clause)
     assert (claim.role, claim.text) == ("claim", stated)
-    (statement,) = statements_of(clause)
-    assert clause[statement.start : statement.end].lower() == stated.lower()
 
 
 @pytest.mark.parametrize(
@@ -135,38 +133,10 @@ def test_a_pronoun_stays_where_it_may_mean_something_else(clause: str, before: s
     assert read_claim(clause, preceding=[before] if before else []).text == clause
 
 
-def test_two_predicates_of_one_subject_are_two_statements_with_their_places() -> None:
-    clause = "Acme Ltd was founded in 1998 and has 40 staff."
-
-    statements = statements_of(clause)
-
-    assert [statement.text for statement in statements] == ["Acme Ltd was founded in 1998.", "Acme Ltd has 40 staff."]
-    assert [clause[statement.start : statement.end] for statement in statements] == [
-        "Acme Ltd was founded in 1998",
-        "has 40 staff.",
-    ]
-
-
-def test_things_that_are_listed_are_one_statement() -> None:
-    assert len(statements_of("Refunds and returns are free.")) == 1
-    assert statements_of("Hello!") == ()
-
-
-def test_a_subject_that_a_comma_cuts_off_is_no_statement_of_its_own() -> None:
-    assert len(statements_of("The shop is open on Monday, and Rome, too, opens at nine.")) == 1
-
-
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
     claim = read_claim(text, preceding=[text])
     assert claim.role == "blank" or claim.reading is not None
-
-
-@given(st.text(alphabet="It is a 5 and was has but , . Acme", max_size=120))
-def test_statements_lie_within_their_clause(clause: str) -> None:
-    for statement in statements_of(clause):
-        assert 0 <= statement.start <= statement.end <= len(clause)
-        assert statement.text.strip()
 
 
 def test_letters_that_only_look_latin_are_read_as_latin() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from director_ai.core.grammar import ADVERBS, AUXILIARIES, CONNECTIVES, SUBORDINATORS, SURE_VERBS, words
@@ -17,7 +16,6 @@ from director_ai.core.lookalikes import without_lookalikes
 from director_ai.core.scoring.coordination import (
     LONGEST_SUBJECT,
     WORD,
-    coordinated,
     has_verb,
     is_verb,
     spoken_words,
@@ -31,7 +29,7 @@ from director_ai.core.segment import ClauseSegmenter, split_sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ClauseRole", "Statement", "body_of", "read_claim", "role_of", "statements_of", "visible"]
+__all__ = ["ClauseRole", "body_of", "read_claim", "role_of", "visible"]
 
 ClauseRole = Literal[
     "claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction", "aside"
@@ -80,17 +78,6 @@ _NO_SUBJECT = SUBORDINATORS | words(
     "every would"
 )
 _DETERMINERS = words("the a an our your my this that these those each every all both")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One thing that a clause says, in words that can be judged alone."""
-
-    text: str
-    """With its subject, though the clause may only point to it."""
-    start: int
-    """Where in the clause it stands."""
-    end: int
 
 
 class Claim(NamedTuple):
@@ -223,55 +210,9 @@ def _spaced(text: str) -> str:
     return text if text.isprintable() and "  " not in text else _SPACES.sub(" ", text)
 
 
-def _places_of(text: str) -> list[int]:
-    """Return where each character of the same text with single spaces stands in it, and where it ends."""
-    places: list[int] = []
-    end = 0
-    for gap in _SPACES.finditer(text):
-        places += range(end, gap.start() + 1)
-        end = gap.end()
-    return [*places, *range(end, len(text) + 1)]
-
-
 def role_of(clause: str, *, kind: str = "prose") -> ClauseRole:
     """Return what word lists take a clause for: a claim, or one of the roles that state nothing."""
     return read_claim(clause, kind=kind).likely
-
-
-def statements_of(clause: str, *, preceding: Sequence[str] = ()) -> tuple[Statement, ...]:
-    """Return what a clause states, one thing each: "Acme was founded in 1998 and has 40 staff." states two."""
-    found: list[Statement] = []
-    start, before = 0, list(preceding)
-    for sentence in split_sentences(clause):
-        stated = _statements_in(_spaced(sentence), before)
-        places = _places_of(sentence)
-        found += [replace(each, start=start + places[each.start], end=start + places[each.end]) for each in stated]
-        before += [each.text for each in stated]
-        start += len(sentence)
-    return tuple(found)
-
-
-def _statements_in(sentence: str, preceding: Sequence[str]) -> list[Statement]:
-    start, end = body_of(sentence)
-    claim = read_claim(sentence, preceding=preceding)
-    if claim.likely != "claim":
-        return []
-    end = start + citation(sentence[start:end])
-    start += claim.announced
-    said = sentence[start:end]
-    parts = coordinated(said)
-    if len(parts) == 1:
-        return [Statement(text=claim.text, start=start, end=end)]
-    subject = _subject(claim.text)
-    found = []
-    for number, (first, last, has_subject) in enumerate(parts):
-        part = said[first:last].strip(" ,;")
-        if number == 0:
-            part = claim.text[: len(claim.text) - (len(said) - last)].strip(" ,;")
-        elif subject and not has_subject:
-            part = f"{subject} {part}"
-        found.append(Statement(text=_ended(part[:1].upper() + part[1:]), start=start + first, end=start + last))
-    return found
 
 
 def body_of(clause: str) -> tuple[int, int]:

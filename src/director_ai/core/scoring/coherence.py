@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from director_ai.core.scoring.entailment import ENTAILED
+from director_ai.core.scoring.targets import SURELY_SUPPORTED
 from director_ai.core.types import ClaimAttribution, CoherenceScore, EvidenceChunk, ScoringEvidence
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ __all__ = ["ClauseVerdict", "JudgeMode", "Limits", "Verdict", "combine_verdicts"
 
 Verdict = Literal["supported", "not_a_claim", "unverified", "unsupported", "not_evaluated"]
 """The first and second release a clause; the third does under the `open` policy alone; the last two do not."""
-SURELY_SUPPORTED: Final = 0.94
-"""What an open profile calls supported: the closed profiles' threshold. Below it a clause is shown as unverified."""
 _RELEASED: Final = frozenset({"supported", "not_a_claim", "unverified"})
 
 
@@ -82,15 +82,17 @@ class ClauseVerdict:
 
 def verdict_of(weighed: Weighed, *, policy: str, threshold: float) -> tuple[Verdict, str, float]:
     """Return the verdict on a claim with evidence, its reason, and what coherence it leaves."""
-    if weighed.support >= (threshold if policy == "closed" else max(threshold, SURELY_SUPPORTED)):
-        return "supported", "entailed", weighed.support
-    contradicted = weighed.contradiction > weighed.support
     if policy == "open":
-        coherence = max(weighed.support, 1.0 - weighed.contradiction)
-        if coherence >= threshold:
-            return "unverified", "not_contradicted", coherence
-        return "unsupported", "contradicted", coherence
-    return "unsupported", "contradicted" if contradicted else "not_entailed", weighed.support
+        coherence = round(1.0 - weighed.contradiction, 6)
+        if coherence < threshold:
+            return "unsupported", "contradicted", coherence
+        if weighed.support >= SURELY_SUPPORTED and (weighed.opinion is None or weighed.opinion.supported >= ENTAILED):
+            return "supported", "entailed", coherence
+        return "unverified", "not_contradicted", coherence
+    if weighed.support >= threshold:
+        return "supported", "entailed", weighed.support
+    is_contradicted = weighed.contradiction > weighed.support
+    return "unsupported", "contradicted" if is_contradicted else "not_entailed", weighed.support
 
 
 def combine_verdicts(

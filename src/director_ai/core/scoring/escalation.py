@@ -122,7 +122,7 @@ def judged_by(verdict: ClauseVerdict, answer: JudgeVerdict | None, *, policy: st
         support=answer.supported,
         contradiction=min(answer.contradicted, 1.0 - answer.supported),
         differences=verdict.differences,
-        opinion=verdict.opinion,
+        opinion=None,  # the bundled model's own no longer counts
     )
     word, reason, coherence = verdict_of(weighed, policy=policy, threshold=LEAST_SUPPORT)
     return dataclasses.replace(

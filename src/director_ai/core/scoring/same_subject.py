@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.scoring.slots.values import Slot, SlotDifference
 
-__all__ = ["content_words", "contradicts", "covers", "exchanges", "foreign_words", "is_about", "may_correct"]
+__all__ = ["content_words", "contradicts", "covers", "exchanges", "foreign_words", "may_correct"]
 
 CONTRADICTING: Final = VALUE_KINDS | {"name", "negation"}
 """Kinds of difference that alone make a clause wrong.
@@ -445,35 +445,6 @@ def _beside_the_point(fact: Reading, sentence: int, slot: Slot) -> set[str]:
     more = range(joined, end) if joined + 1 < end and t.words[joined + 1] not in _CONDITIONS else range(0)
     kept = {t.stems[i] for i in range(t.sentences[sentence][0], joined) if i not in anchor}
     return {t.stems[i] for i in (*anchor, *more)} - kept
-
-
-def is_about(claim: Reading, fact: Reading) -> bool:
-    """Whether a fact has every word, every name and the time of a clause, whatever value it gives."""
-    known = set(fact.t.stems)
-    for sentence in range(len(fact.t.sentences)):
-        known |= content_words(fact, sentence)
-    for sentence in range(len(claim.t.sentences)):
-        placed = claim.by_sentence.get(sentence, ())
-        if foreign_words(content_words(claim, sentence), known) or not _has_names(claim, sentence, (), fact):
-            return False
-        if any(_says_which(claim, sentence, each, fact) for each in placed):
-            return False
-        if not any(_same_time(claim, sentence, fact, other) for other in range(len(fact.t.sentences))):
-            return False
-        if any(each.slot.kind == "date" and not _is_stated(each, fact) for each in placed):
-            return False
-    return True
-
-
-def _says_which(claim: Reading, sentence: int, placed: Placed, fact: Reading) -> bool:
-    """Whether a value makes another subject of a clause: a number before the verb, a rank, another unit of a rate."""
-    slot = placed.slot
-    if fact.has_value(slot):
-        return False
-    if slot.per and not any(other.slot.per == slot.per for other in fact.placed):
-        return True
-    may_name = slot.kind in {"name", "number"}
-    return may_name and (slot.unit == "ordinal" or not _is_complement(claim, sentence, placed.first))
 
 
 def _same_sequence(claim: Reading, sentence: int, fact: Reading, fact_sentence: int) -> bool:

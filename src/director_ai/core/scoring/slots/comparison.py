@@ -9,11 +9,8 @@ from director_ai.core.scoring.slots.agreement import MEASURES, agree, comparable
 from director_ai.core.scoring.slots.alignment import Match, context_score, find_overlapping, has_verbatim
 from director_ai.core.scoring.slots.contradiction import compare_negations, compare_opposites, is_near_verbatim
 from director_ai.core.scoring.slots.framing import figure, is_framed
-from director_ai.core.scoring.slots.gapping import favors_own
 from director_ai.core.scoring.slots.name_comparison import compare_names
 from director_ai.core.scoring.slots.name_places import find_misplaced
-from director_ai.core.scoring.slots.permissions import compare_permissions
-from director_ai.core.scoring.slots.roles import compare_roles
 from director_ai.core.scoring.slots.slips import find_slips
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.units import UNITS
@@ -98,14 +95,11 @@ def _compare_sentence(
             span = difference.claim
             if not any(span.start <= other.start and other.end <= span.end for other in turned):
                 found.append(difference)
-        if not found:
-            found += compare_permissions(claim, sentence, evidence, numbers)
     for placed, rival in rivals:
         if not is_framed(claim, placed, evidence, rival.placed):
             counterpart = None if rival.tied else rival.placed.slot
             found.append(SlotDifference(kind=placed.slot.kind, claim=placed.slot, evidence=counterpart))
-    found += compare_names(claim, names, evidence, numbers, share)
-    return found or compare_roles(claim, sentence, evidence, numbers)
+    return found + compare_names(claim, names, evidence, numbers, share)
 
 
 class _Rival(NamedTuple):
@@ -147,7 +141,7 @@ def _rival_values(
             loose = all("about" in (slot.bound, other.slot.bound) for other in equal)
             differs = bool(rival and own and _is_better(rival, own.score + (1.5 if loose else 2.5), share, least=0.7))
             if differs and rival and own:
-                differs = not _belongs(claim, placed, evidence, equal, rival.placed, values[0])
+                differs = not _is_of_nearest(evidence, equal, rival.placed, values[0])
             elif rival and not rival.tied:
                 differs = _says_all_but_the_value(claim, placed, evidence, rival.placed, equal)
         else:
@@ -160,14 +154,11 @@ def _rival_values(
     return found
 
 
-def _belongs(
-    claim: Reading, mine: Placed, evidence: Reading, equal: list[Placed], rival: Placed, nearest: Placed
-) -> bool:
-    """Whether the claim's value is that of its own group, or of the nearest sentence where the rival is of another."""
+def _is_of_nearest(evidence: Reading, equal: list[Placed], rival: Placed, nearest: Placed) -> bool:
+    """Whether the claim's value is of the nearest sentence, and the rival of another."""
     sentence_of = evidence.t.sentence_of
-    if sentence_of[rival.first] != sentence_of[nearest.first]:
-        return any(sentence_of[own.first] == sentence_of[nearest.first] for own in equal)
-    return any(favors_own(claim, mine, evidence, own, rival) for own in equal)
+    own = sentence_of[nearest.first]
+    return sentence_of[rival.first] != own and any(sentence_of[each.first] == own for each in equal)
 
 
 def _is_stray(claim: Reading, mine: Placed, evidence: Reading, rival: Placed) -> bool:

@@ -6,10 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from director_ai.core.scoring.slots.alignment import context_score
-from director_ai.core.scoring.slots.halves import compare_halves, compare_turned_halves, is_same_half
 from director_ai.core.scoring.slots.memory import kept
 from director_ai.core.scoring.slots.polarity import Placed, affirmation, is_cue
-from director_ai.core.scoring.slots.roles import tell_same_event
 from director_ai.core.scoring.slots.sense import PLAIN, clause_around, negatives
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.scoring.slots.values import Slot, SlotDifference
@@ -50,7 +48,6 @@ _MEASURED = frozenset({"number", "money", "percent", "duration", "date", "time"}
 _SAID_OF_IT = 14  # words after a doing in which its predicate must come
 _NEARLY_ALL = 0.85
 _FEW_WORDS = 6
-_LEAST_SHARE = 0.5  # of the topic, below which no half is looked for
 _NOUN_LINKS = frozenset("in by with for at during on from of within".split())
 _BEFORE_NOUN = frozenset({"no", "without", "nor", "neither"})
 _LASTING = frozenset({"until", "till", "for"})
@@ -95,30 +92,18 @@ def compare_opposites(
     claim: Reading, slots: list[Placed], evidence: Reading, nearby: list[Placed], share: float
 ) -> list[SlotDifference]:
     """Differences in quantifiers, comparatives and antonyms."""
-    found, opposed = [], []
+    found = []
     for slot in slots:
         rivals = _rivals(slot.slot, nearby)
         if not rivals:
             continue
-        if slot.slot.kind != "quantifier":
-            opposed.append(slot)
-            if _says(evidence, nearby, slot, rivals):
-                continue
+        if slot.slot.kind != "quantifier" and _says(evidence, nearby, slot, rivals):
+            continue
         rival, score = _best(claim, slot, evidence, rivals)
         if rival is None or score < _SAME_PLACE or share < 0.5 or not _excludes(claim, slot, evidence, rival, share):
             continue
-        if is_near_verbatim(claim, slot.first, share) or is_same_half(
-            claim, slot.first, evidence, rival.first, _sentences(evidence, nearby), is_claim_negated=None
-        ):
-            found.append(SlotDifference(kind=slot.slot.kind, claim=slot.slot, evidence=rival.slot))
-    if found or not opposed or share < _LEAST_SHARE:
-        return found
-    turned = [compare_turned_halves(claim, slot, evidence, _sentences(evidence, nearby)) for slot in opposed]
-    return [difference for difference in turned if difference][:1]
-
-
-def _sentences(evidence: Reading, nearby: list[Placed]) -> list[int]:
-    return sorted({evidence.t.sentence_of[other.first] for other in nearby})
+        found.append(SlotDifference(kind=slot.slot.kind, claim=slot.slot, evidence=rival.slot))
+    return found
 
 
 def _excludes(claim: Reading, slot: Placed, evidence: Reading, rival: Placed, share: float) -> bool:
@@ -130,8 +115,6 @@ def _excludes(claim: Reading, slot: Placed, evidence: Reading, rival: Placed, sh
         if slot.slot.kind == "comparative"
         else (slot.slot.kind == "antonym" and _lasts(claim, slot) != _lasts(evidence, rival))
     ):
-        return False
-    if slot.slot.kind == "antonym" and tell_same_event(claim.t, slot.first, evidence.t, rival.first):
         return False
     if slot.slot.kind != "antonym" or is_near_verbatim(claim, slot.first, share):
         return True
@@ -230,34 +213,22 @@ def compare_negations(
     if _is_beyond_limit(claim, sentence, evidence, others):
         return []
     if share < 0.5:
-        return compare_halves(claim, sentence, evidence, others) if share >= _LEAST_SHARE else []
+        return []
     found = []
     is_verbatim = is_near_verbatim(claim, claim.t.sentences[sentence][0], share)
     for mine in _negations(claim, [sentence]):
         match = _stated_plainly(mine, claim, evidence, others)
-        if match and (
-            is_verbatim
-            or (
-                _turns(claim, mine, evidence, match)
-                and is_same_half(claim, mine.predicate, evidence, match.last, others, is_claim_negated=True)
-            )
-        ):
+        if match and (is_verbatim or (_turns(claim, mine, evidence, match))):
             found.append(SlotDifference(kind="negation", claim=mine.slot, evidence=match.slot))
     for theirs in _negations(evidence, others):
         match = _stated_plainly(theirs, evidence, claim, [sentence])
         if match and (_is_stated_too(evidence, theirs, claim.topics[sentence]) or _is_denied_later(claim, match.last)):
             continue
-        if match and (
-            is_verbatim
-            or (
-                _turns(evidence, theirs, claim, match)
-                and is_same_half(claim, match.last, evidence, theirs.predicate, others, is_claim_negated=False)
-            )
-        ):
+        if match and (is_verbatim or (_turns(evidence, theirs, claim, match))):
             found.append(SlotDifference(kind="negation", claim=match.slot, evidence=theirs.slot))
     if not found and share >= _NEARLY_ALL:
         found = _denied_values(claim, sentence, evidence, others)
-    return found or compare_halves(claim, sentence, evidence, others)
+    return found
 
 
 def _is_beyond_limit(claim: Reading, sentence: int, evidence: Reading, others: list[int]) -> bool:

@@ -19,7 +19,6 @@ SlotKind = Literal[
     "quantifier",
     "comparative",
     "antonym",
-    "roles",
 ]
 Bound = Literal["", "about", "at least", "at most", "more than", "less than"]
 
