@@ -70,6 +70,17 @@ def test_an_open_policy_repairs_only_what_is_contradicted() -> None:
     assert result.actions[1].verdict == "unverified"
 
 
+@pytest.mark.parametrize(
+    "clause", ["The museum is led by Tom Baker.", "The archive is led by Iris Kolm.", "Films are lent for 7 days."]
+)
+def test_an_open_policy_keeps_what_is_said_of_something_the_facts_do_not_know(clause: str) -> None:
+    with ProductionGuard.from_profile("general") as guard:
+        guard.load_facts({"head": "The library is led by Ruth Amsel.", "loan": "Library books are lent for 28 days."})
+        (action,) = guard.repair_stream("Tell me.", clause).actions
+
+    assert (action.action, action.verdict) == ("keep", "unverified")
+
+
 def test_tokens_are_repaired_as_they_arrive(guard: ProductionGuard) -> None:
     stream = guard.repair_stream("", iter("Shipping costs 7 EUR. The CEO is Jane Doe."))
 

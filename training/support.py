@@ -139,7 +139,7 @@ def report(support: Fitted, contradiction: Fitted, kinds: np.ndarray, counts: np
     told, right = kinds != "silent", kinds == "right"
     good, p = right[told], support.unseen[told]
     print(f"support: AUC {auc(p, good):.3f}, ECE {ece(repeated(p, counts[told]), repeated(good, counts[told])):.3f}")
-    for share in (0.05, 0.08, 0.1, 0.12, 0.15):
+    for share in (0.03, 0.05, 0.08, 0.1, 0.12, 0.16):
         limit = np.quantile(support.unseen[right], share)
         found = {kind: np.mean(support.unseen[kinds == kind] < limit) for kind in ("wrong", "invented", "silent")}
         print(f"  {share:.0%} lost below {limit:.3f} of support: {shown(found)}")

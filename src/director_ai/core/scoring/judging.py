@@ -21,7 +21,7 @@ from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
 from director_ai.core.scoring.entailment import Opinion, Weighed, overrule, premises_of, read_opinions, weigh
 from director_ai.core.scoring.escalation import judged_by, needs_judge, read_judge_verdicts
 from director_ai.core.scoring.questions import OFFER
-from director_ai.core.scoring.same_subject import content_words, contradicts, covers, exchanges
+from director_ai.core.scoring.same_subject import content_words, contradicts, covers, exchanges, knows_subject
 from director_ai.core.scoring.slots.agreement import MEASURES
 from director_ai.core.scoring.slots.comparison import VALUE_KINDS, compare_readings
 from director_ai.core.scoring.slots.reading import Reading
@@ -393,7 +393,9 @@ def _settle(each: _Open, weighed: Weighed, circumstances: Circumstances) -> Weig
         strictly = circumstances.policy == "open" and _said_to_contradict(weighed) < _LIKELY
         if any(_is_contradicted(claim, fact, context, strictly=strictly) for fact in facts):
             return overrule(weighed)
-    if weighed.opinion is None:
+    if circumstances.policy == "closed":
+        return weighed
+    if weighed.opinion is None or not any(knows_subject(claim, fact) for fact in facts):
         return dataclasses.replace(weighed, contradiction=min(weighed.contradiction, _UNSURE))
     return weighed
 

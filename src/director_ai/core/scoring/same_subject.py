@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from director_ai.core.grammar import PASTS, SURE_VERBS
+from director_ai.core.scoring.coordination import is_verb
 from director_ai.core.scoring.slots.agreement import agree, comparable
 from director_ai.core.scoring.slots.comparison import VALUE_KINDS
 from director_ai.core.scoring.slots.framing import figure
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.scoring.slots.values import Slot, SlotDifference
 
-__all__ = ["content_words", "contradicts", "covers", "exchanges", "foreign_words", "may_correct"]
+__all__ = ["content_words", "contradicts", "covers", "exchanges", "foreign_words", "knows_subject", "may_correct"]
 
 CONTRADICTING: Final = VALUE_KINDS | {"name", "negation"}
 """Kinds of difference that alone make a clause wrong.
@@ -167,6 +168,24 @@ def _is_form(one: str, two: str) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     ending = max(len(one), len(two)) - shared
     return shared >= _SHORTEST and ending <= _LONGEST_ENDING and "-" not in one + two
+
+
+def knows_subject(claim: Reading, fact: Reading) -> bool:
+    """Whether a fact has what a claim is about: the words before its first verb, and all of its names.
+
+    "Exchanges are available within 14 days." is not contradicted by what is said of refunds, however alike it looks.
+    """
+    known = set(fact.t.stems).union(*(content_words(fact, each) for each in range(len(fact.t.sentences))))
+    for sentence, (first, end) in enumerate(claim.t.sentences):
+        verb = next((i for i in range(first, end) if is_verb(claim.t.words[i], claim.t.words[i + 1])), end)
+        subject = {
+            claim.t.stems[i]
+            for i in range(first, verb)
+            if claim.t.kinds[i] in {"word", "dotted"} and claim.t.words[i] not in FUNCTION_WORDS
+        } - _FILLERS
+        if foreign_words(subject, known) or not _has_names(claim, sentence, (), fact):
+            return False
+    return True
 
 
 def contradicts(
