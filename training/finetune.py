@@ -76,7 +76,9 @@ def from_item(item: dict[str, Any], items: list[dict[str, Any]], rnd: random.Ran
             rows.append((premise(needed, others + strangers, rnd), text, label, 0.0))
         left_out = rnd.choice(on)
         without = [fact for i, fact in enumerate(facts) if i != left_out]
-        rows.append((premise([], without + strangers, rnd) or strangers[0:1] or without[0], right, LABELS["unsupported"], 0.0))
+        rows.append(
+            (premise([], without + strangers, rnd) or strangers[0:1] or without[0], right, LABELS["unsupported"], 0.0)
+        )
     rows += [(premise(facts[:3], facts[3:] + strangers, rnd), each["text"], 2, 0.0) for each in item["beyond"]]
     for flip in item["flips"]:
         others = [fact for i, fact in enumerate(facts) if i != flip["fact"]]
@@ -93,7 +95,9 @@ def rows_of(stage: dict[str, Any], data: Path, rnd: random.Random) -> list[Row]:
     for source in stage["written"]:
         items = items_of(source["files"])
         for _ in range(source["copies"]):
-            rows += [row for item in items for row in from_item(item, items, rnd) if rnd.random() < source.get("share", 1)]
+            rows += [
+                row for item in items for row in from_item(item, items, rnd) if rnd.random() < source.get("share", 1)
+            ]
     files, _ = load(data, random.Random(7))
     for name, count in stage["public"].items():
         rows += [
@@ -173,7 +177,9 @@ def train(stage: dict[str, Any], name: str, data: Path, build: Path) -> None:
             losses.append(float(loss.detach()) / len(part))
             if step % 20 == 0:
                 spent = time.monotonic() - begun
-                print(f"{step} steps, {seen:,} tokens, loss {np.mean(losses[-60:]):.4f}, {seen / spent:.0f}/s", flush=True)
+                print(
+                    f"{step} steps, {seen:,} tokens, loss {np.mean(losses[-60:]):.4f}, {seen / spent:.0f}/s", flush=True
+                )
             if step % 200 == 0:
                 torch.save(net.state(), build / f"{name}.part")
     torch.save(net.state(), build / f"{name}.pt")

@@ -6,12 +6,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from director_ai.core.json_lexer import escaped
-from director_ai.core.segment import ClauseSegmenter
+from director_ai.core.segment import Clause, ClauseSegmenter
 
 if TYPE_CHECKING:
-    from director_ai.core.segment import Clause, ClauseKind
+    from director_ai.core.segment import ClauseKind
 
-__all__ = ["ClauseSource", "PlacedClause", "ProseClauses"]
+__all__ = ["ClauseSource", "PlacedClause", "ProseClauses", "ValueClause"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueClause(Clause):
+    """A value that is no sentence, as it is judged: its text names it and gives it."""
+
+    label: str
+    value: str
+    siblings: tuple[tuple[str, str], ...] = ()
+    """What the same object says before it: keys in words, and values."""
+    is_scalar: bool = False
+    """A number, true or false. What no fact contradicts is taken for a parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +39,12 @@ class PlacedClause:
     """What a value stands for that is no sentence: the key of a short JSON value."""
     places: tuple[int, ...] | None = None
     """Where each character of the text, and its end, stands in the stream; None where they follow one by one."""
+    siblings: tuple[tuple[str, str], ...] = ()
+    """What the same JSON object says before a short value: keys in words, and values."""
     escaped: bool = False
     """It is written as part of a JSON string."""
+    is_scalar: bool = False
+    """It is a number, true or false in JSON."""
     heading: str = ""
     """The heading or lead-in that it stands under."""
     preceding: tuple[str, ...] = ()
@@ -39,8 +55,25 @@ class PlacedClause:
         return self.start + at if self.places is None else self.places[at]
 
     def written(self, text: str) -> str:
-        """Return a text as it must be written here."""
+        """Return a text as it must be written here; in place of a number that is taken out stands null."""
+        if self.is_scalar:
+            return "null"
         return escaped(text) if self.escaped else text
+
+    def judged(self) -> Clause:
+        """Return the clause as it is judged: a value that is no sentence with what it stands for."""
+        if not self.label:
+            return Clause(text=self.text, start=self.start, kind=self.kind, ends_sentence=True)
+        return ValueClause(
+            text=f"{self.label}: {self.text}",
+            start=self.start,
+            kind=self.kind,
+            ends_sentence=True,
+            label=self.label,
+            value=self.text,
+            siblings=self.siblings,
+            is_scalar=self.is_scalar,
+        )
 
 
 class ClauseSource(Protocol):

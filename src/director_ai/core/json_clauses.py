@@ -1,4 +1,4 @@
-"""The clauses of a stream that is JSON: its string values are texts of their own, the rest is not judged."""
+"""The clauses of a stream that is JSON: its string values are texts of their own, and numbers are values to compare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from director_ai.core.borders import CLOSERS, abbreviation
 from director_ai.core.clause_source import PlacedClause
-from director_ai.core.json_lexer import JsonLexer, Prose, StringClosed, StringOpened, StringText
+from director_ai.core.json_lexer import JsonLexer, Prose, Scalar, StringClosed, StringOpened, StringText
 from director_ai.core.segment import MAX_CLAUSE, ClauseSegmenter
 from director_ai.errors import ConfigError
 
@@ -33,6 +33,7 @@ class JsonClauses:
         self._lexer = JsonLexer()
         self._string: _StringClauses | None = None
         self._prose: _ProseRest | None = None
+        self._scalar: PlacedClause | None = None  # the last number, while it may still turn out to begin prose
         self._finished = False
 
     @property
@@ -54,32 +55,59 @@ class JsonClauses:
         if not isinstance(text, str):
             raise ConfigError(f"a token must be a str, got {type(text).__name__}")
         # join makes a plain str of a subclass without calling its methods.
-        return [clause for event in self._lexer.feed("".join((text,))) for clause in self._take(event)]
+        clauses = [clause for event in self._lexer.feed("".join((text,))) for clause in self._take(event)]
+        is_certain = self._scalar is not None and self._lexer.settled >= self._scalar.end
+        return clauses + self._take_scalar() if is_certain else clauses
 
     def finish(self) -> list[PlacedClause]:
         """The stream is at its end; return what an open string holds, and the last clauses."""
         if self._finished:
             return []
         self._finished = True
-        clauses = [clause for event in self._lexer.finish() for clause in self._take(event)]
+        clauses = [clause for event in self._lexer.finish() for clause in self._take(event)] + self._take_scalar()
         open_text = self._string or self._prose
         self._string = None
         return clauses if open_text is None else clauses + open_text.finish()
 
     def _take(self, event: JsonEvent) -> list[PlacedClause]:
-        clauses: list[PlacedClause] = []
+        if self._scalar and isinstance(event, Prose) and event.place <= self._scalar.start:
+            self._scalar = None
+        clauses = self._take_scalar()
         match event:
             case StringOpened():
-                self._string = _StringClauses(event.place, event.key)
+                self._string = _StringClauses(event.place, event.key, self._members())
             case StringText() if self._string:
-                clauses = self._string.feed(event)
+                clauses += self._string.feed(event)
             case StringClosed() if self._string:
-                clauses = self._string.finish()
+                clauses += self._string.finish()
+                self._lexer.note(self._string.key, self._string.value)
                 self._string = None
+            case Scalar() if event.key and event.text:
+                self._scalar = self._placed(event)
+                self._lexer.note(event.key, event.text)
             case Prose():
                 self._prose = self._prose or _ProseRest(event.place)
-                clauses = self._prose.feed(event.text)
+                clauses += self._prose.feed(event.text)
         return clauses
+
+    def _members(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key_in_words(key), value) for key, value in self._lexer.members)
+
+    def _take_scalar(self) -> list[PlacedClause]:
+        scalar, self._scalar = self._scalar, None
+        return [] if scalar is None else [scalar]
+
+    def _placed(self, event: Scalar) -> PlacedClause | None:
+        if event.text not in {"true", "false"} and not event.text.lstrip("-")[:1].isdigit():
+            return None  # null, NaN and Infinity say nothing
+        return PlacedClause(
+            text=event.text,
+            start=event.start,
+            end=event.end,
+            label=key_in_words(event.key),
+            siblings=self._members(),
+            is_scalar=True,
+        )
 
 
 class _ProseRest:
@@ -112,9 +140,11 @@ class _StringClauses:
     alone is no clause.
     """
 
-    def __init__(self, start: int, key: str) -> None:
+    def __init__(self, start: int, key: str, siblings: tuple[tuple[str, str], ...]) -> None:
         self.settled = start
-        self._key = key
+        self.value = ""
+        """All of it, if it is short and no prose."""
+        self.key, self._siblings = key, siblings
         self._segmenter = ClauseSegmenter()
         self._places = _Places(start)
         self._opening: str | None = ""
@@ -143,7 +173,8 @@ class _StringClauses:
         is_word = self._opening is not None and len(self._opening.split()) < 2  # "Yes." says nothing without its key
         if self._opening is not None and (is_word or not reads_as_prose(self._opening, ended=True)):
             is_blank = not self._opening or self._opening.isspace()
-            return [] if is_blank else [self._place(self._opening, 0, label=key_in_words(self._key))]
+            self.value = self._opening
+            return [] if is_blank else [self._place(self._opening, 0, label=key_in_words(self.key))]
         return self._placed([*self._cut_opening(), *self._segmenter.finish()])
 
     def _cut_opening(self) -> list[Clause]:
@@ -156,7 +187,7 @@ class _StringClauses:
 
     def _place(self, text: str, start: int, clause: Clause | None = None, *, label: str = "") -> PlacedClause:
         if self._is_wordless and not reads_as_prose(text, ended=True):
-            label = key_in_words(self._key)
+            label = key_in_words(self.key)
         begin, self.settled, places = self._places.take(start, start + len(text))
         return PlacedClause(
             text=text,
@@ -165,6 +196,7 @@ class _StringClauses:
             kind="prose" if clause is None else clause.kind,
             label=label,
             places=places,
+            siblings=self._siblings if label else (),
             escaped=True,
         )
 

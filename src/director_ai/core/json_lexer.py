@@ -37,6 +37,10 @@ MOST_KEY: Final = 200
 """Only so much of a key is kept: longer ones name nothing."""
 MOST_DOUBT: Final = 400
 """A longer number is JSON so far, and so is one with more white space behind it: it waits no longer."""
+MOST_SCALAR: Final = 40
+"""A longer number is no figure that anybody compares."""
+_MOST_MEMBERS: Final = 12
+_MOST_MEMBER: Final = 80
 _SLICE: Final = 65_536
 """A huge token is read in such pieces, so that what is noted of it stays small."""
 
@@ -62,6 +66,10 @@ class Scalar(NamedTuple):
 
     start: int
     end: int
+    text: str = ""
+    """As it is written; empty where it is long."""
+    key: str = ""
+    """Its own key; empty where it has none, as in a list."""
 
 
 class StringText(NamedTuple):
@@ -125,6 +133,7 @@ class JsonLexer:
         self._state: _State = "value"
         self._brackets: list[str] = []
         self._keys: list[str] = []  # for each open bracket, the key that a string in it would stand under
+        self._members: list[list[tuple[str, str]]] = []  # for each open bracket, the values that it has so far
         self._key = ""  # the open key
         self._seen = 0
         self._base = 0  # place of the first character of the piece being read
@@ -146,6 +155,16 @@ class JsonLexer:
         """The same, and no number begins before it that is still open."""
         return min(self.settled, self._scalar_place) if self._state == "scalar" else self.settled
 
+    @property
+    def members(self) -> tuple[tuple[str, str], ...]:
+        """The first keys and short values of the open object, behind those of the objects around it."""
+        return tuple(member for members in self._members for member in members)
+
+    def note(self, key: str, value: str) -> None:
+        """Remember a value of the open object for those that come after it."""
+        if self._members and key and len(value) <= _MOST_MEMBER and len(self._members[-1]) < _MOST_MEMBERS:
+            self._members[-1].append((key, value))
+
     def feed(self, text: str) -> Iterator[JsonEvent]:
         """Read on; the cost depends on the length of the text alone."""
         for at in range(0, len(text), _SLICE):
@@ -161,7 +180,7 @@ class JsonLexer:
         elif self._state == "scalar":
             is_value = self._brackets or self._scalar_place < self._seen - len(doubt) or _is_scalar(self._scalar)
             self._complete()
-            yield Scalar(self._scalar_place, self._seen) if is_value else Prose(doubt, self._seen - len(doubt))
+            yield self._scalar_to(self._seen) if is_value else Prose(doubt, self._seen - len(doubt))
 
     def _read(self, piece: str) -> Iterator[JsonEvent]:
         text = self._carry + piece
@@ -183,6 +202,7 @@ class JsonLexer:
         if sign in _CLOSER:
             self._doubt = ""
             self._keys.append(self._keys[-1] if self._keys else "")
+            self._members.append([])
             self._brackets.append(sign)
             self._state = "first_key" if sign == "{" else "first_value"
             return at + 1, None
@@ -242,7 +262,12 @@ class JsonLexer:
             self._complete()
         self._scalar = _DIGITS.sub("11", scalar) if len(scalar) > MOST_DOUBT else scalar
         self._doubt = "" if self._base + end - self._scalar_place > MOST_DOUBT else self._doubt + text[at:end]
-        return end, Scalar(self._scalar_place, self._base + end) if is_over else None
+        return end, self._scalar_to(self._base + end) if is_over else None
+
+    def _scalar_to(self, end: int) -> Scalar:
+        is_member = bool(self._brackets) and self._brackets[-1] == "{"
+        text = self._scalar if end - self._scalar_place <= MOST_SCALAR else ""
+        return Scalar(self._scalar_place, end, text, self._keys[-1] if is_member else "")
 
     def _break_scalar(self, text: str, at: int, end: int) -> _Step:
         """What is no number is prose; one that is longer than any in a sentence stays what it was up to there."""
@@ -315,6 +340,7 @@ class JsonLexer:
         self._doubt = ""
         self._brackets.pop()
         self._keys.pop()
+        self._members.pop()
         self._complete()
         return at + 1, None
 

@@ -192,7 +192,7 @@ class RepairFollower:
             if action.changed:
                 removal = _removal(fate, self._record.placeholder)
                 edits = (removal,) if action.action == "redact" else _edits(fate)
-                self._fixes.append(Fix(edits, removal, clause.written(fate.text)))
+                self._fixes.append(Fix(edits, removal, clause.written(fate.text) if fate.text else ""))
                 action = dataclasses.replace(action, edits=tuple(moved(edit, self._offset) for edit in edits))
             self._record.add(action, arrived, fate.said)
             if action.action == "rewrite" and self._record.continuations > 0:
@@ -204,7 +204,8 @@ class RepairFollower:
 
     def _action(self, fate: Fate, spent: float) -> ClauseAction:
         text, (start, end) = fate.clause.text, fate.body
-        put = {"keep": text[start:end], "rewrite": fate.text, "redact": self._record.placeholder}[fate.action]
+        placeholder = "null" if fate.clause.is_scalar else self._record.placeholder
+        put = {"keep": text[start:end], "rewrite": fate.text, "redact": placeholder}[fate.action]
         return ClauseAction(
             action=fate.action,
             clause=text,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from director_ai.core.clause_source import ValueClause
 from director_ai.core.repair.answers import read_candidates, read_evidence, read_score, trouble_of
 from director_ai.core.repair.setting import names_something_else, unsure_of
 from director_ai.core.scoring.claims import body_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from director_ai.core.repair.record import Action
     from director_ai.core.types import EvidenceChunk
 
-__all__ = ["Fate", "Judge", "Tools", "clause_to_judge", "repair_clauses", "score_judge"]
+__all__ = ["Fate", "Judge", "Tools", "repair_clauses", "score_judge"]
 
 Result = TypeVar("Result")
 Plan = Generator[tuple[str, tuple[Any, ...]], Any, Result]
@@ -79,17 +80,11 @@ class Fate(NamedTuple):
         return self.rewritten.claim if self.rewritten else ""
 
 
-def clause_to_judge(clause: PlacedClause) -> Clause:
-    """Return a clause as it is judged: a value that is no sentence with what it stands for."""
-    text = f"{clause.label}: {clause.text}" if clause.label else clause.text
-    return Clause(text=text, start=clause.start, kind=clause.kind, ends_sentence=True)
-
-
 def score_judge(threshold: float) -> Judge:
     """Return a judge that asks for one figure for each clause."""
 
     def judge(clauses: Sequence[Clause], _said: list[str]) -> Plan[list[ClauseVerdict]]:
-        texts = [clause.text[slice(*body_of(clause.text))] for clause in clauses]
+        texts = ["" if _is_scalar(clause) else clause.text[slice(*body_of(clause.text))] for clause in clauses]
         asked = [text for text in texts if text.strip()]
         outcomes = iter((yield from _asked("score", "scorer", asked, (asked,))) if asked else ())
         return [
@@ -98,6 +93,11 @@ def score_judge(threshold: float) -> Judge:
         ]
 
     return judge
+
+
+def _is_scalar(clause: Clause) -> bool:
+    """A number of a JSON object is compared with facts, and nothing that a score can be given to."""
+    return isinstance(clause, ValueClause) and clause.is_scalar
 
 
 def _asked(kind: str, part: str, items: Sequence[object], what: tuple[Any, ...]) -> Plan[list[Outcome]]:
@@ -171,7 +171,7 @@ def repair_clauses(
     for place, clause in enumerate(clauses):
         if contexts[place] != said:
             block = _stale_block(place, said, verdicts, contexts, broken)
-            fresh = yield from tools.judge([clause_to_judge(each) for each in clauses[block]], list(said))
+            fresh = yield from tools.judge([each.judged() for each in clauses[block]], list(said))
             verdicts[block], contexts[block] = fresh, _contexts(fresh, said)
             broken[block] = [not _may_leave(*pair) for pair in zip(clauses[block], fresh, strict=True)]
             for outdated in range(place, block.stop):
@@ -195,7 +195,7 @@ def _verdicts(
     known = [prepared.verdict] if prepared is not None else []
     for verdict in known:
         remember(said, verdict.claim)
-    wanted = [clause_to_judge(clause) for clause in clauses[len(known) :]]
+    wanted = [clause.judged() for clause in clauses[len(known) :]]
     return [*known, *((yield from tools.judge(wanted, said)) if wanted else ())]
 
 

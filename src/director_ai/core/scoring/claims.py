@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["ClauseRole", "body_of", "read_claim", "role_of", "visible"]
 
 ClauseRole = Literal[
-    "claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction", "aside"
-]
+    "claim", "blank", "greeting", "question", "offer", "heading", "connective", "hedge", "instruction", "aside",
+    "parameter",
+]  # fmt: skip
 """Everything but a claim states no fact, and is kept without evidence."""
 
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}

@@ -14,6 +14,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from director_ai.core.clause_source import ValueClause
 from director_ai.core.ranges import as_score
 from director_ai.core.runtime.interrupts import must_pass
 from director_ai.core.scoring.claims import Claim, body_of, read_claim, visible
@@ -21,11 +22,13 @@ from director_ai.core.scoring.coherence import ClauseVerdict, verdict_of
 from director_ai.core.scoring.entailment import Opinion, Weighed, overrule, premises_of, read_opinions, weigh
 from director_ai.core.scoring.escalation import judged_by, needs_judge, read_judge_verdicts
 from director_ai.core.scoring.questions import OFFER
+from director_ai.core.scoring.records import compare_record
 from director_ai.core.scoring.same_subject import content_words, contradicts, covers, exchanges, knows_subject
 from director_ai.core.scoring.slots.agreement import MEASURES
 from director_ai.core.scoring.slots.comparison import VALUE_KINDS, compare_readings
-from director_ai.core.scoring.slots.reading import Reading
+from director_ai.core.scoring.slots.reading import Reading, read_once
 from director_ai.core.scoring.slots.values import Interval
+from director_ai.core.scoring.step_order import is_out_of_order
 from director_ai.core.types import EvidenceChunk
 
 if TYPE_CHECKING:
@@ -96,6 +99,15 @@ class _Open(NamedTuple):
     claim: Claim
     chunks: tuple[EvidenceChunk, ...]
     premises: list[str]
+    preceding: tuple[str, ...] = ()
+
+    def is_contradicted_value(self, question: str) -> bool:
+        """Whether it is a value of a JSON object that the facts give to something else."""
+        clause = self.clause
+        if not isinstance(clause, ValueClause):
+            return False
+        facts = [chunk.text for chunk in self.chunks]
+        return compare_record(clause.label, clause.value, clause.siblings, question, facts) == "contradicted"
 
 
 def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Circumstances) -> Judgement:
@@ -103,6 +115,11 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
     verdicts: list[ClauseVerdict | _Open] = []
     for clause in clauses:
         before = tuple(said[-REMEMBERED:])
+        if isinstance(clause, ValueClause):
+            before = tuple(f"{key}: {value}" for key, value in clause.siblings[-REMEMBERED:])
+        if isinstance(clause, ValueClause) and clause.is_scalar:  # nothing that a later clause refers to
+            verdicts.append((yield from _look_up(clause, _value(clause), before, circumstances)))
+            continue
         claim = read_claim(clause.text, kind=clause.kind, preceding=before, question=circumstances.prompt)
         if claim.role == "claim":
             verdicts.append((yield from _look_up(clause, claim, before, circumstances)))
@@ -117,6 +134,15 @@ def judge_clauses(clauses: Sequence[Clause], said: list[str], circumstances: Cir
     return [next(ready) if isinstance(each, _Open) else each for each in verdicts]
 
 
+def _is_scalar(clause: Clause) -> bool:
+    return isinstance(clause, ValueClause) and clause.is_scalar
+
+
+def _value(clause: ValueClause) -> Claim:
+    """Return a number of a JSON object as what is looked up."""
+    return Claim("claim", clause.text, read_once(clause.text), likely="claim")
+
+
 def _remembered(clause: Clause, claim: Claim) -> str:
     """Return what a later clause may refer to: a question as it was asked, since a "Yes." may answer it."""
     return clause.text.strip() if claim.likely == "question" else claim.text
@@ -124,7 +150,8 @@ def _remembered(clause: Clause, claim: Claim) -> str:
 
 def _judged(waiting: Sequence[_Open], circumstances: Circumstances) -> Generator[Ask, Any, list[ClauseVerdict]]:
     """Return the verdicts on claims whose evidence is known."""
-    asked = [each for each in waiting if each.premises]
+    scalars = [_is_scalar(each.clause) for each in waiting]
+    asked = [each for each, is_scalar in zip(waiting, scalars, strict=True) if each.premises and not is_scalar]
     opinions: list[list[Opinion]] | None = None
     if circumstances.use_model and asked:
         opinions = yield from _opinions(asked)
@@ -132,9 +159,30 @@ def _judged(waiting: Sequence[_Open], circumstances: Circumstances) -> Generator
             return [_failed(each, "model_error") for each in waiting]
     said_of = iter(opinions or ())
     return [
-        _weighed(each, next(said_of, None), circumstances) if each.premises else _without_evidence(each, circumstances)
-        for each in waiting
+        _compared(each, circumstances)
+        if is_scalar
+        else _weighed(each, next(said_of, None), circumstances)
+        if each.premises
+        else _without_evidence(each, circumstances)
+        for each, is_scalar in zip(waiting, scalars, strict=True)
     ]
+
+
+def _compared(each: _Open, circumstances: Circumstances) -> ClauseVerdict:
+    """Return the verdict on a number of a JSON object: what no fact contradicts is a parameter, and stays."""
+    kept = _kept(each.clause, "parameter", "")
+    if not each.is_contradicted_value(circumstances.prompt):
+        return kept
+    return dataclasses.replace(
+        kept,
+        role="claim",
+        verdict="unsupported",
+        reason="contradicted",
+        coherence=0.0,
+        support=0.0,
+        contradiction=1.0,
+        chunks=each.chunks,
+    )
 
 
 _ASIDES: Final = frozenset({"greeting", "question", "offer", "heading", "connective", "hedge"})
@@ -284,8 +332,8 @@ def _look_up(
     chunks = read_chunks(answer)
     if chunks is None:
         return _failed(_Open(clause, claim, (), []), "retriever_invalid")
-    opened = _Open(clause, claim, chunks, premises_of(chunks, alone=circumstances.one_fact))
-    if circumstances.is_english(claim.text, preceding):
+    opened = _Open(clause, claim, chunks, premises_of(chunks, alone=circumstances.one_fact), preceding)
+    if _is_scalar(clause) or circumstances.is_english(claim.text, preceding):
         return opened
     return _not_english(opened, circumstances)
 
@@ -387,6 +435,10 @@ def _settle(each: _Open, weighed: Weighed, circumstances: Circumstances) -> Weig
     assert claim is not None  # noqa: S101 - a claim was read
     facts = [_read(chunk.text) for chunk in each.chunks[:_NEAREST]]
     if any(exchanges(claim, fact) for fact in facts):
+        return overrule(weighed)
+    if each.is_contradicted_value(circumstances.prompt):
+        return overrule(weighed)
+    if is_out_of_order(each.clause.text, each.preceding, [fact.t.text for fact in facts], circumstances.prompt):
         return overrule(weighed)
     if weighed.differences:
         context = _topic_of(circumstances.prompt)
