@@ -173,7 +173,10 @@ ENDINGS = {
 threading.Thread(target=load_entailer(folder).predict, args=([("the cat " * 50_000, "b")],), daemon=True).start()
 import time; time.sleep(0.1)""",
     "while a thread still asks": """
-threading.Thread(target=load_entailer(folder).predict, args=([("the cat " * 5_000, "b")],)).start()""",
+threading.Thread(target=load_entailer(folder).predict, args=([("the cat " * 5_000, "b")],)).start()
+import time
+while not any(thread.name == "director-ai-nli" for thread in threading.enumerate()):
+    time.sleep(0.01)  # from Python 3.12 on, none can be started once the main thread is over""",
 }
 
 

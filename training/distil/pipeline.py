@@ -129,6 +129,8 @@ class Work:
         self.names = self.train["names"].tolist()
         self.written = self.train["sources"] == (self.names.index("written") if "written" in self.names else -1)
         self.claims = self.train["sources"] == (self.names.index("claims") if "claims" in self.names else -1)
+        self.grounded = self.train["sources"] == (self.names.index("grounded") if "grounded" in self.names else -1)
+        self.smoothing = np.where(self.written, 0.1, np.where(self.grounded, 0.05, 0.02)).astype(np.float32)
         log("train rows", self.rows, "tokens", len(self.train["ids"]), "device", device)
 
     def all_tokens(self) -> dict[str, np.ndarray]:
@@ -167,7 +169,7 @@ def teacher(a, w: Work) -> None:
     tokens = as_mpnet(w.train)
     labels = torch.from_numpy(w.train["labels"]).to(device)
     worth = torch.from_numpy(w.train["weights"]).to(device)
-    smoothing = torch.from_numpy(np.where(w.written, 0.1, 0.02).astype(np.float32)).to(device)
+    smoothing = torch.from_numpy(w.smoothing).to(device)
 
     def loss_of(logits, rows):
         return (hard_loss(logits, labels[rows], smoothing[rows]) * worth[rows]).mean()
@@ -237,18 +239,21 @@ def student(a, w: Work) -> None:
     tokens = as_bert(both)
     said = np.load(a.work / "opinions.npz")
     t, s = (torch.from_numpy(said[k].astype(np.float32)) for k in ("teacher", "shipped"))
-    soft = torch.softmax((t + s) / 2 / a.warmth, -1)  # the mean of the logits ranks better than either
+    count = len(tokens)
+    grow = lambda values, fill: np.concatenate([values, np.full(count - w.rows, fill, values.dtype)])  # noqa: E731
+    # The mean of the logits ranks better than either, but the shipped model has never seen a context.
+    alone = torch.from_numpy(grow(w.grounded | w.train["context"], False))[:, None]
+    soft = torch.softmax(torch.where(alone, t, (t + s) / 2) / a.warmth, -1)
     known = ~torch.isnan(soft).any(-1)
     soft = torch.nan_to_num(soft).to(device)
-    count = len(tokens)
     labelled = np.arange(count) < w.rows
-    grow = lambda values, fill: np.concatenate([values, np.full(count - w.rows, fill, values.dtype)])  # noqa: E731
-    share = np.where(labelled, np.where(grow(w.written, False), a.written_share, a.soft_share), 1.0)
+    own = grow(w.written | w.grounded, False)
+    share = np.where(labelled, np.where(own, a.written_share, a.soft_share), 1.0)
     share = np.where(grow(w.claims, False), 0.0, share)  # the shipped model knows nothing of these
     share = torch.from_numpy((share * known.numpy()).astype(np.float32)).to(device)
     labels = torch.from_numpy(grow(w.train["labels"], 2)).to(device)
     worth = torch.from_numpy(grow(w.train["weights"], np.float32(a.extra_weight))).to(device)
-    smoothing = torch.from_numpy(grow(np.where(w.written, 0.1, 0.02).astype(np.float32), np.float32(0))).to(device)
+    smoothing = torch.from_numpy(grow(w.smoothing, np.float32(0))).to(device)
     usable = np.flatnonzero(labelled | known.numpy())
     log("student on", len(usable), "pairs, of them unlabelled", int((~labelled[usable]).sum()))
 
@@ -346,7 +351,7 @@ def figures(stored, logits: np.ndarray, *, say=print) -> dict:
         score[key] = support(probs[begin:end], stored[f"{key}.index"], len(stored[f"{key}.labels"]))
     out = {}
     for key in keys:
-        if key.startswith("answers"):
+        if key.startswith(("answers", "context")):
             continue
         good = stored[f"{key}.labels"] == 0
         if good.any() and not good.all():
@@ -355,20 +360,16 @@ def figures(stored, logits: np.ndarray, *, say=print) -> dict:
     out["dev mean"] = {k: round(float(np.mean([d[k] for d in dev])), 4) for k in ("ba", "auc")}
     wrong = stored["answers/joint.labels"] == 1
     of = stored["answers/single.of"]
-    single = np.zeros(len(wrong))
-    np.maximum.at(single, of, score["answers/single"])
-    joint = score["answers/joint"]
-    for name, value in {
-        "joint": joint,
-        "single max": single,
-        "max of both": np.maximum(joint, single),
-        "mean of both": (joint + single) / 2,
-    }.items():
-        row = {"auc": round(auc(value, ~wrong), 4), "right": int((~wrong).sum()), "wrong": int(wrong.sum())}
-        for kept in (0.95, 0.92):
-            threshold = np.quantile(value[~wrong], 1 - kept, method="lower")
-            row[f"caught at {kept}"] = round(float((value[wrong] < threshold).mean()), 4)
-        out[f"answers {name}"] = row
+    for kind in ("answers", "context"):
+        single = np.zeros(len(wrong))
+        np.maximum.at(single, of, score[f"{kind}/single"])
+        joint = score[f"{kind}/joint"]
+        for name, value in {"joint": joint, "single max": single, "mean of both": (joint + single) / 2}.items():
+            row = {"auc": round(auc(value, ~wrong), 4), "right": int((~wrong).sum()), "wrong": int(wrong.sum())}
+            for share in (0.97, 0.95, 0.92):
+                threshold = np.quantile(value[~wrong], 1 - share, method="lower")
+                row[f"caught at {share}"] = round(float((value[wrong] < threshold).mean()), 4)
+            out[f"{kind} {name}"] = row
     files = [k for k in out if k.startswith("dev/")]
     best = max(
         np.arange(0.02, 0.99, 0.01),

@@ -18,6 +18,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import numpy as np
 from tokenizers import Tokenizer
 
+from training import grounded
 from training.pairs import LABELS, SETTINGS, load, said_of, written_items
 
 LIMIT = SETTINGS["data"]["max_tokens"]
@@ -116,6 +117,25 @@ def claims(rnd: random.Random) -> list[tuple]:
 
 # ---- labelled
 
+GROUNDED_COPIES = 8
+QUESTIONS = (
+    "And this?",
+    "Can you tell me more?",
+    "What do you know about it?",
+    "Is that right?",
+    "Tell me about this.",
+)
+
+
+def out_of_context(hypothesis: str, premise: str, rnd: random.Random) -> str:
+    """Now and then behind something that was asked or said before, so that a context tells nothing by being there."""
+    if premise == CLAIM_QUESTION or rnd.random() > 0.15:
+        return hypothesis
+    parts = [part for part in _CUT.split(premise) if 3 <= len(part.split()) <= 30]
+    before = [rnd.choice(parts)] if parts and rnd.random() < 0.6 else []
+    return grounded.with_context(rnd.choice(QUESTIONS) if rnd.random() < 0.5 or not before else "", before, hypothesis)
+
+
 _files: dict = {}
 
 
@@ -167,6 +187,11 @@ def train(a, pool) -> None:
             last = p or last
             made.append((last, h, l, s, w))
     made += claims(random.Random(11))
+    items = [item for item in grounded.read() if not grounded.is_held_out(item)]
+    rnd = random.Random(13)
+    for _ in range(GROUNDED_COPIES):
+        made += [(*pair, "grounded", 1.0) for item in items for pair in grounded.pairs_of(item, items, rnd)]
+    made = [(p, out_of_context(h, p, rnd), *rest) if rest[1] != "grounded" else (p, h, *rest) for p, h, *rest in made]
     random.Random(3).shuffle(made)
     made = made[: a.limit]
     log("rows", len(made), dict(Counter(m[3] for m in made)))
@@ -179,6 +204,7 @@ def train(a, pool) -> None:
         labels=np.asarray([m[2] for m in made], np.int64),
         weights=np.asarray([m[4] for m in made], np.float32),
         sources=np.asarray([place[m[3]] for m in made], np.int16),
+        context=np.asarray([grounded.CONTEXT_END in m[1] for m in made]),
         names=np.asarray(names),
     )
     log("train tokens", len(tokens["ids"]))
@@ -291,8 +317,17 @@ def _public(job) -> list[tuple[str, str]]:
     return out[:count]
 
 
+def as_item(item: dict) -> dict:
+    """A knowledge base with its answers, in the form of the written files."""
+    right = [text for case in item["cases"] for text, on in case["right"] if on]
+    wrong = [{"text": grounded.changed(case, edit)} for case in item["cases"] for edit in case["wrong"]]
+    beyond = [{"text": text} for text, _ in item["invented"]]
+    return {"facts": item["facts"], "right": right, "wrong": wrong, "beyond": beyond}
+
+
 def extra(a, pool) -> None:
     items = [i for i in written_items() if not i["held"]]
+    items += [as_item(item) for item in grounded.read() if not grounded.is_held_out(item)]
     index = defaultdict(list)
     bags = [words(" ".join(i["facts"])) for i in items]
     for n, bag in enumerate(bags):
@@ -339,14 +374,31 @@ def _expand(rows):
     return pairs, index
 
 
+def _expand_whole(rows):
+    """A hypothesis is one text, whatever full stops stand in its context."""
+    from training.score import FOCUS, most_telling, windows
+
+    pairs, index = [], []
+    for n, row in enumerate(rows):
+        for at, text in enumerate(windows(_plain, row["premise"], row["hypothesis"], LIMIT)):
+            pairs.append((text, row["hypothesis"]))
+            index.append((n, -1, at))
+        if focused := most_telling(_plain, row["premise"], row["hypothesis"]):
+            pairs.append((focused, row["hypothesis"]))
+            index.append((n, -1, FOCUS))
+    return pairs, np.asarray(index, np.int32)
+
+
 def evaluation(a, pool) -> None:
     from director_ai.core.segment import split_sentences
     from training.score import read_dev
 
     pairs, saved = [], {}
 
-    def add(name: str, rows: list[dict], labels: list[int]) -> None:
-        parts = pool.map(_expand, [rows[i : i + 100] for i in range(0, len(rows), 100)], chunksize=1)
+    def add(name: str, rows: list[dict], labels: list[int], whole: bool = False) -> None:
+        parts = pool.map(
+            _expand_whole if whole else _expand, [rows[i : i + 100] for i in range(0, len(rows), 100)], chunksize=1
+        )
         index = []
         for k, (_, one) in enumerate(parts):
             index.append(one + np.asarray([100 * k, 0, 0]))
@@ -363,32 +415,42 @@ def evaluation(a, pool) -> None:
             continue
         rows = read_dev(a.data / "dev", name)[: a.limit and max(6, a.limit // 100)]
         add(f"dev/{name}", rows, [LABELS[r["label"]] for r in rows])
-    # answers
-    with gzip.open(a.data / "dev" / "answers.jsonl.gz", "rt", encoding="utf-8") as lines:
-        cases = [c for c in map(json.loads, lines) if c["lang"] == "en" and c["shape"] == "text" and c["wrong"]][
-            : a.limit and max(3, a.limit // 200)
-        ]
-    joint, single, labels, single_of, info = [], [], [], [], []
+    # answers: each sentence alone, and behind what was asked and said before it
+    cases = []
+    for path in (a.data / "dev" / "answers.jsonl.gz", a.data / "answers_dev.jsonl"):
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            cases += [c for c in map(json.loads, lines) if c["lang"] == "en" and c["shape"] == "text" and c["wrong"]]
+    cases = cases[: a.limit and max(3, a.limit // 200)]
+    info, labels, of = [], [], []
+    sets: dict[str, list] = {
+        name: [] for name in ("answers/joint", "answers/single", "context/joint", "context/single")
+    }
     for case in cases:
         facts = list(case["facts"].values()) if isinstance(case["facts"], dict) else list(case["facts"])
-        said = [(s.strip(), 0) for s in split_sentences(case["right"]) if len(s.split()) > 1]
-        begin = case["wrong"].find(case["error_span"])
-        end, at = begin + len(case["error_span"]), 0
-        for s in split_sentences(case["wrong"]):
-            where = case["wrong"].find(s, at)
-            at = where + len(s)
-            if case["error_span"] in s or (begin >= 0 and where < end and at > begin):
-                said.append((s.strip(), 1))
-        for text, label in said:
+        said = []
+        for whole, span in ((case["right"], ""), (case["wrong"], case["error_span"])):
+            begin, at, before = whole.find(span) if span else -1, 0, []
+            for s in split_sentences(whole):
+                where = whole.find(s, at)
+                at = where + len(s)
+                if span and begin >= 0 and where < begin + len(span) and at > begin:
+                    said.append((s.strip(), 1, before[-2:]))
+                elif not span and len(s.split()) > 1:
+                    said.append((s.strip(), 0, before[-2:]))
+                before.append(s.strip())
+        for text, label, before in said:
+            behind = grounded.with_context(case["question"], before, text)
             for fact in facts:
-                single.append({"premise": fact, "hypothesis": text})
-                single_of.append(len(joint))
-            joint.append({"premise": "\n".join(facts), "hypothesis": text})
+                sets["answers/single"].append({"premise": fact, "hypothesis": text})
+                sets["context/single"].append({"premise": fact, "hypothesis": behind})
+                of.append(len(labels))
+            sets["answers/joint"].append({"premise": "\n".join(facts), "hypothesis": text})
+            sets["context/joint"].append({"premise": "\n".join(facts), "hypothesis": behind})
             labels.append(label)
             info.append((case["id"], case["kind"], text))
-    add("answers/joint", joint, labels)
-    add("answers/single", single, [0] * len(single))
-    saved["answers/single.of"] = np.asarray(single_of)
+    for name, rows in sets.items():
+        add(name, rows, labels if name.endswith("joint") else [0] * len(rows), whole=True)
+    saved["answers/single.of"] = np.asarray(of)
     # contrast_10 and the other held-out items of ours
     from training.pairs import WRITTEN, is_held_out
 
@@ -407,10 +469,14 @@ def evaluation(a, pool) -> None:
                 own[key] += [
                     {"premise": " ".join(item["facts"]), "hypothesis": t, "label": LABELS[l]} for t, l in said_of(item)
                 ]
+    kept = [item for item in grounded.read() if grounded.is_held_out(item)]
+    for name, context in (("grounded", 0.0), ("grounded_context", 1.0)):
+        pairs_ = [pair for item in kept for pair in grounded.pairs_of(item, kept, random.Random(17), context)]
+        own[name] = [{"premise": p, "hypothesis": h, "label": label} for p, h, label in pairs_]
     own["claims"] = [{"premise": CLAIM_QUESTION, "hypothesis": t, "label": 0 if c else 2} for t, c in claim_rows()[1]]
     for name, rows in own.items():
         rows = rows[: a.limit and a.limit // 20]
-        add(f"own/{name}", rows, [r["label"] for r in rows])
+        add(f"own/{name}", rows, [r["label"] for r in rows], whole="grounded" in name)
     for _ in range(3000):  # the labelled pairs' process writes these
         if (a.work / "held.json").exists():
             break

@@ -181,7 +181,7 @@ class Batcher:
                 try:
                     worker.start()
                 except RuntimeError as error:
-                    raise ModelError(f"{self._name} cannot be run: the system gives no further thread") from error
+                    raise ModelError(f"{self._name} cannot be run: {error}") from error
                 self._thread = worker
             self._arrived.append(job)
             self._changed.notify()
