@@ -1,6 +1,7 @@
 """Teacher, opinions, student, evaluation; each phase leaves its result and is skipped when it is there.
 
-python -m training.distil.pipeline --data DATA --work WORK --teacher 700 --opinions 130 --student 420
+python -m training.distil.pipeline --data DATA --work WORK --out OUT --teacher 700 --opinions 130 --student 420
+python -m training.distil.pipeline --data DATA --work WORK --out OUT --teacher 0 --opinions 30 --student 280     # go on from the shipped model
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +74,12 @@ def fit(
     seed: int,
     most: int | None,
     name: str,
+    checkpoint: Callable[[], None] | None = None,
 ) -> list:
-    """Train for so many seconds; the rate follows the clock, so that it is down when the time is over."""
+    """Train for so many seconds; the rate follows the clock, so that it is down when the time is over.
+
+    `checkpoint` is called once, when four fifths of it are over.
+    """
     rnd = random.Random(seed)
     torch.manual_seed(seed)
     chosen = [p for p in net.parameters() if p.requires_grad]
@@ -88,6 +94,9 @@ def fit(
             if done >= 1:
                 log(name, "finished", step, "steps", seen, "rows", "skipped", skipped)
                 return history
+            if checkpoint and done > 0.8:
+                checkpoint()
+                checkpoint = None
             factor = min((done + 1e-3) / 0.06, 0.02 + 0.49 * (1 + math.cos(math.pi * done)))
             for group in optimizer.param_groups:
                 group["lr"] = rate * factor
@@ -130,13 +139,14 @@ class Work:
         self.written = self.train["sources"] == (self.names.index("written") if "written" in self.names else -1)
         self.claims = self.train["sources"] == (self.names.index("claims") if "claims" in self.names else -1)
         self.grounded = self.train["sources"] == (self.names.index("grounded") if "grounded" in self.names else -1)
+        self.own = self.written | self.grounded
         self.smoothing = np.where(self.written, 0.1, np.where(self.grounded, 0.05, 0.02)).astype(np.float32)
         log("train rows", self.rows, "tokens", len(self.train["ids"]), "device", device)
 
     def all_tokens(self) -> dict[str, np.ndarray]:
         """Labelled pairs, then the others."""
         parts = [self.train]
-        if wait_for(self.a.work / "extra.npz", 60):
+        if self.a.teacher and wait_for(self.a.work / "extra.npz", 60):
             stored = np.load(self.a.work / "extra.npz")
             parts.append({k: stored[k] for k in stored.files})
         starts = [p["starts"][:-1] + sum(len(q["ids"]) for q in parts[:i]) for i, p in enumerate(parts)]
@@ -198,47 +208,41 @@ def opinions(a, w: Work) -> None:
     both = w.all_tokens()
     log("opinions on", len(both["starts"]) - 1, "pairs,", len(both["ids"]), "tokens")
     begun = time.monotonic()
-    tokens = as_mpnet(both)
-    out = judge(mpnet(a.work / "teacher.npz"), tokens, seconds=a.opinions * 0.72)
-    known = ~np.isnan(out[:, 0])
-    log(
-        "teacher's opinions",
-        int(known.sum()),
-        "of",
-        len(known),
-        "labelled",
-        int(known[: w.rows].sum()),
-        f"{time.monotonic() - begun:.1f}s",
-    )
-    del tokens
-    order = np.flatnonzero(known)
-    left = max(5.0, a.opinions - (time.monotonic() - begun))
-    ours = judge(bert(shipped_state(a)), as_bert(both), seconds=max(left, 0.28 * a.opinions), order=order)
+    found = {}
+    if a.teacher:
+        tokens = as_mpnet(both)
+        out = judge(mpnet(a.work / "teacher.npz"), tokens, seconds=a.opinions * 0.72)
+        del tokens
+        known = ~np.isnan(out[:, 0])
+        log("teacher's opinions", int(known.sum()), "of", len(known), f"{time.monotonic() - begun:.1f}s")
+        found["teacher"] = out.astype(np.float16)
+        order = np.flatnonzero(known)
+    else:  # the shipped model's alone, where it is asked to stay as it is
+        order = np.flatnonzero(~(w.own | w.claims | w.train["context"]))
+    left = max(5.0, a.opinions - (time.monotonic() - begun), 0.28 * a.opinions if a.teacher else 0)
+    ours = judge(bert(shipped_state(a)), as_bert(both), seconds=left, order=order)
     known = ~np.isnan(ours[:, 0])
-    log("shipped opinions", int(known.sum()), f"{time.monotonic() - begun:.1f}s")
-    np.savez(a.work / "opinions.part.npz", teacher=out.astype(np.float16), shipped=ours.astype(np.float16))
+    log("shipped opinions", int(known.sum()), "of", len(order), f"{time.monotonic() - begun:.1f}s")
+    np.savez(a.work / "opinions.part.npz", **found, shipped=ours.astype(np.float16))
     (a.work / "opinions.part.npz").rename(a.work / "opinions.npz")
 
 
-def hf_folder(a, state, folder: Path) -> None:
-    """As training.network.save_network does."""
-    from transformers import BertConfig, BertForSequenceClassification
-
-    config = json.loads((a.data / "base-config.json").read_text())
-    for key in ("id2label", "label2id", "num_labels"):
-        config.pop(key, None)
-    network = BertForSequenceClassification(BertConfig(**config, num_labels=3))
-    network.load_state_dict(state, strict=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    network.save_pretrained(folder)
-    shutil.copy(a.data / "entailer-tokenizer.json", folder / "tokenizer.json")
+def save_parts(state: dict[str, torch.Tensor], work: Path, to: Path) -> None:
+    """The word embeddings in int8, the rest in half precision, in files that the device tool brings back."""
+    large = {k: v for k, v in state.items() if k.endswith("word_embeddings.weight")}
+    pack(large, work / "large.npz")
+    rest = {k: v.numpy().astype(np.float16) for k, v in state.items() if k not in large}
+    np.savez(work / "student-fp16.npz", **dict(np.load(work / "large.npz")), **rest)
+    to.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["split", "-b", "15M", "-d", str(work / "student-fp16.npz"), str(to / "student.npz.")], check=True)
 
 
 def student(a, w: Work) -> None:
     both = w.all_tokens()
     tokens = as_bert(both)
     said = np.load(a.work / "opinions.npz")
-    t, s = (torch.from_numpy(said[k].astype(np.float32)) for k in ("teacher", "shipped"))
+    s = torch.from_numpy(said["shipped"].astype(np.float32))
+    t = torch.from_numpy(said["teacher"].astype(np.float32)) if a.teacher else s
     count = len(tokens)
     grow = lambda values, fill: np.concatenate([values, np.full(count - w.rows, fill, values.dtype)])  # noqa: E731
     # The mean of the logits ranks better than either, but the shipped model has never seen a context.
@@ -247,7 +251,7 @@ def student(a, w: Work) -> None:
     known = ~torch.isnan(soft).any(-1)
     soft = torch.nan_to_num(soft).to(device)
     labelled = np.arange(count) < w.rows
-    own = grow(w.written | w.grounded, False)
+    own = grow(w.own, False)
     share = np.where(labelled, np.where(own, a.written_share, a.soft_share), 1.0)
     share = np.where(grow(w.claims, False), 0.0, share)  # the shipped model knows nothing of these
     share = torch.from_numpy((share * known.numpy()).astype(np.float32)).to(device)
@@ -275,20 +279,14 @@ def student(a, w: Work) -> None:
         seed=2,
         most=a.most_steps,
         name="student",
+        checkpoint=lambda: save_parts(net.state(), a.work, a.out),
     )
     state = net.state()
     (a.work / "student-log.json").write_text(json.dumps(history))
     torch.save(state, a.work / "student.part")
     (a.work / "student.part").rename(a.work / "student.pt")
-    hf_folder(a, state, a.work / "student")
+    save_parts(state, a.work, a.out)
     log("student saved")
-    np.savez(a.work / "student-fp16.npz", **{k: v.numpy().astype(np.float16) for k, v in state.items()})
-    command = (
-        f"cd {a.work} && (rm -rf fparts; mkdir fparts; gzip -4 -c student-fp16.npz | split -b 15M -d - fparts/student-fp16.npz.gz.; touch fparts.done) &"
-        f" cd {a.work} && (CUDA_VISIBLE_DEVICES= {sys.executable} -m training.quantise --model student --out int8 > quantise.log 2>&1;"
-        " rm -rf sparts; mkdir sparts; split -b 15M -d int8/model.onnx sparts/student-int8.onnx.; cat quantise.log; touch sparts.done); wait"
-    )
-    subprocess.Popen(["bash", "-c", command], env={**os.environ, "OMP_NUM_THREADS": "8"})
 
 
 def selftest(a, w: Work) -> None:
@@ -446,7 +444,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--teacher", type=float, default=700)
+    parser.add_argument("--out", type=Path, required=True, help="the student's weights, in parts")
+    parser.add_argument("--teacher", type=float, default=700, help="0: go on from the shipped model alone")
     parser.add_argument("--opinions", type=float, default=130)
     parser.add_argument("--student", type=float, default=420)
     parser.add_argument("--teacher-rate", type=float, default=5e-5)
@@ -465,27 +464,18 @@ def main() -> None:
         if not wait_for(path, 900):
             raise SystemExit(f"{path} is missing")
     w = Work(a)
-    if not (a.work / "teacher.npz").exists():
-        try:
-            selftest(a, w)
-        except Exception:
-            traceback.print_exc()
-            log("FAILED selftest")
-    if not (a.work / "eval-logits.npz").exists() and wait_for(a.work / "eval.npz", 1):
-        try:
-            early(a, w)
-        except Exception:
-            traceback.print_exc()
-            log("FAILED early")
-    if not wait_for_any([a.work / "teacher.npz", a.data / "mpnet.npz"], 900):
-        raise SystemExit("there is neither a teacher nor its base")
-    for phase, product in (
-        (teacher, "teacher.npz"),
-        (early, "early.phase"),
-        (opinions, "opinions.npz"),
-        (student, "student.pt"),
-        (evaluate, "figures.txt"),
-    ):
+    phases = [(opinions, "opinions.npz"), (student, "student.pt"), (evaluate, "figures.txt")]
+    if a.teacher:
+        if not (a.work / "teacher.npz").exists():
+            try:
+                selftest(a, w)
+            except Exception:
+                traceback.print_exc()
+                log("FAILED selftest")
+        if not wait_for_any([a.work / "teacher.npz", a.data / "mpnet.npz"], 900):
+            raise SystemExit("there is neither a teacher nor its base")
+        phases = [(teacher, "teacher.npz"), (early, "early.phase"), *phases]
+    for phase, product in phases:
         if (a.work / product).exists():
             continue
         begun = time.monotonic()

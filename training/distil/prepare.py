@@ -1,4 +1,4 @@
-"""Pairs and their tokens. prepare.py train|extra|eval --data DATA --work WORK [--limit N]"""
+"""Pairs and their tokens. prepare.py pairs|tokens|extra|eval --data DATA --work WORK [--limit N]"""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from training import grounded
 from training.pairs import LABELS, SETTINGS, load, said_of, written_items
 
 LIMIT = SETTINGS["data"]["max_tokens"]
+XZ = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 28}]
 _tok: Tokenizer | None = None
 _plain: Tokenizer | None = None
 
@@ -118,6 +119,16 @@ def claims(rnd: random.Random) -> list[tuple]:
 # ---- labelled
 
 GROUNDED_COPIES = 8
+# Of sources that say the same thing many times, this share.
+SHARE = {
+    "snli_ni": 0.4,
+    "snli_cat18k": 0.5,
+    "mnli_ni": 0.7,
+    "misplaced": 0.6,
+    "joined": 0.7,
+    "counterfactual": 0.6,
+    "tenp": 0.8,
+}
 QUESTIONS = (
     "And this?",
     "Can you tell me more?",
@@ -167,25 +178,17 @@ def quick_mixture(a):
     return rows, held
 
 
-def train(a, pool) -> None:
+def pairs(a, pool) -> None:
+    """Every labelled pair with its source and weight, sorted so that it packs well: the device makes tokens of it."""
     rows, held = quick_mixture(a)
     log("mixture", len(rows))
+    rnd = random.Random(5)
+    weight = SETTINGS["data"]["weight"]
     made = [
-        (
-            r["premise"],
-            r["hypothesis"],
-            LABELS[r["label"]],
-            r["source"],
-            SETTINGS["data"]["weight"].get(r["source"], 1.0),
-        )
+        (r["premise"], r["hypothesis"], LABELS[r["label"]], r["source"], weight.get(r["source"], 1.0))
         for r in rows
+        if rnd.random() < SHARE.get(r["source"], 1.0)
     ]
-    last = ""
-    with lzma.open(a.data / "twins.jsonl.xz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            p, h, l, s, w = json.loads(line)
-            last = p or last
-            made.append((last, h, l, s, w))
     made += claims(random.Random(11))
     items = [item for item in grounded.read() if not grounded.is_held_out(item)]
     rnd = random.Random(13)
@@ -193,25 +196,43 @@ def train(a, pool) -> None:
         made += [(*pair, "grounded", 1.0) for item in items for pair in grounded.pairs_of(item, items, rnd)]
     made = [(p, out_of_context(h, p, rnd), *rest) if rest[1] != "grounded" else (p, h, *rest) for p, h, *rest in made]
     random.Random(3).shuffle(made)
-    made = made[: a.limit]
+    made = sorted(made[: a.limit], key=lambda row: (row[3], row[0]))
     log("rows", len(made), dict(Counter(m[3] for m in made)))
+    part = a.work / "pairs.part"
+    with lzma.open(part, "wt", encoding="utf-8", filters=XZ) as lines:
+        last = None
+        for premise, *rest in made:
+            lines.write(json.dumps(["" if premise == last else premise, *rest], ensure_ascii=False) + "\n")
+            last = premise
+    part.rename(a.work / "pairs.jsonl.xz")
+    held = [h for h in held if h["source"] != "written"]
+    (a.work / "held.json").write_text(
+        json.dumps([(h["premise"], h["hypothesis"], LABELS[h["label"]], h["source"]) for h in held])
+    )
+
+
+def tokens(a, pool) -> None:
+    made, last = [], ""
+    with lzma.open(a.work / "pairs.jsonl.xz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            premise, *rest = json.loads(line)
+            last = premise or last
+            made.append((last, *rest))
+    random.Random(4).shuffle(made)
+    log("read", len(made))
     names = sorted({m[3] for m in made})
     place = {n: i for i, n in enumerate(names)}
-    tokens = encode(pool, [m[:2] for m in made])
+    found = encode(pool, [m[:2] for m in made])
     save(
         a.work / "train.npz",
-        **tokens,
+        **found,
         labels=np.asarray([m[2] for m in made], np.int64),
         weights=np.asarray([m[4] for m in made], np.float32),
         sources=np.asarray([place[m[3]] for m in made], np.int16),
         context=np.asarray([grounded.CONTEXT_END in m[1] for m in made]),
         names=np.asarray(names),
     )
-    log("train tokens", len(tokens["ids"]))
-    held = [h for h in held if h["source"] != "written"]
-    (a.work / "held.json").write_text(
-        json.dumps([(h["premise"], h["hypothesis"], LABELS[h["label"]], h["source"]) for h in held])
-    )
+    log("train tokens", len(found["ids"]))
 
 
 # ---- unlabelled
@@ -366,6 +387,8 @@ def extra(a, pool) -> None:
 
 # ---- evaluation
 
+DEV_ROWS = 1200  # of each public file; enough to compare two networks
+
 
 def _expand(rows):
     from training.score import expand
@@ -413,7 +436,9 @@ def evaluation(a, pool) -> None:
     for name in names:
         if name.startswith(("aux_", "repair_", "answers")):
             continue
-        rows = read_dev(a.data / "dev", name)[: a.limit and max(6, a.limit // 100)]
+        rows = read_dev(a.data / "dev", name)
+        random.Random(name).shuffle(rows)
+        rows = rows[: max(6, a.limit // 100) if a.limit else DEV_ROWS]
         add(f"dev/{name}", rows, [LABELS[r["label"]] for r in rows])
     # answers: each sentence alone, and behind what was asked and said before it
     cases = []
@@ -492,7 +517,7 @@ def evaluation(a, pool) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("train", "extra", "eval"))
+    parser.add_argument("what", choices=("pairs", "tokens", "extra", "eval"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--limit", type=int)
@@ -501,5 +526,5 @@ if __name__ == "__main__":
     a.work.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     with Pool(a.workers, _open, (str(a.data / "entailer-tokenizer.json"),)) as pool:
-        {"train": train, "extra": extra, "eval": evaluation}[a.what](a, pool)
+        {"pairs": pairs, "tokens": tokens, "extra": extra, "eval": evaluation}[a.what](a, pool)
     log(a.what, "done in", round(time.monotonic() - begun, 1), "s")
