@@ -72,7 +72,10 @@ def test_a_detail_that_nobody_gave_is_not_supported(tenant_id: str) -> None:
     with GroundTruthStore(facts={"refund": FACTS["refund"]}) as one:
         scorer = CoherenceScorer(ground_truth_store=one)
 
-        supported, _ = scorer.review("What is the refund window?", "Refunds close after 30 days.", tenant_id)
+        # The seed says "Refunds close after 30 days.", which the model takes for a contradiction: see docs/limits.md.
+        supported, _ = scorer.review(
+            "What is the refund window?", "You can have your money back for 30 days.", tenant_id
+        )
         bonus, _ = scorer.review("What is the refund window?", "Late refunds get a bonus.", tenant_id)
 
     assert (supported, bonus) == (True, False)

@@ -15,6 +15,7 @@ import math
 import random
 import time
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ import torch
 from tokenizers import Tokenizer
 
 import training.distil.net as network
-from training.distil.adapt import read_claims
+from training import grounded
 from training.distil.pipeline import hard_loss, soft_loss
-from training.distil.prepare import CLAIM_QUESTION, varied
+from training.distil.prepare import CLAIM_QUESTION, claim_rows, out_of_context, varied
 from training.pairs import LABELS, WRITTEN, is_held_out, load, said_of
 from training.restore import weights
 
@@ -104,11 +105,36 @@ def rows_of(stage: dict[str, Any], data: Path, rnd: random.Random) -> list[Row]:
             (row["premise"], row["hypothesis"], LABELS[row["label"]], stage["hold"])
             for row in rnd.sample(files[name], min(count, len(files[name])))
         ]
-    claims, _ = read_claims(ROOT / "training/claims")
+    rows = [(p, out_of_context(h, p, rnd), label, hold) for p, h, label, hold in rows]
+    bases = [item for item in grounded.read() if not grounded.is_held_out(item)]
+    for _ in range(stage["grounded"]):
+        rows += [
+            (*pair, stage.get("grounded_hold", 0.0))
+            for item in bases
+            for pair in grounded.pairs_of(item, bases, rnd)
+            if rnd.random() < stage.get("grounded_share", 1)
+        ]
+    claims, _ = claim_rows()
     for _ in range(stage["claims"]):
-        rows += [(CLAIM_QUESTION, varied(text, rnd), label, stage["hold"]) for text, label in claims]
+        rows += [
+            (CLAIM_QUESTION, varied(text, rnd), LABELS["supported" if claim else "neutral"], stage["hold"])
+            for text, claim in claims
+        ]
     rnd.shuffle(rows)
     return rows
+
+
+def equal_batches(lengths: np.ndarray, budget: int, rnd: random.Random) -> Iterator[np.ndarray]:
+    """Batches of rows of one length, in random order: nothing is padded, so attention needs no mask."""
+    order = np.random.default_rng(rnd.getrandbits(32)).permutation(len(lengths))
+    order = order[np.argsort(lengths[order], kind="stable")]
+    borders = np.flatnonzero(np.diff(lengths[order])) + 1
+    groups = []
+    for part in np.split(order, borders):
+        size = max(1, budget // int(lengths[part[0]]))
+        groups += [part[at : at + size] for at in range(0, len(part), size)]
+    rnd.shuffle(groups)
+    yield from groups
 
 
 def encode(rows: list[Row]) -> dict[str, np.ndarray]:
@@ -153,7 +179,7 @@ def train(stage: dict[str, Any], name: str, data: Path, build: Path) -> None:
     net.train()
     seen, step, losses, begun, goal = 0, 0, [], time.monotonic(), stage["tokens"]
     while seen < goal:
-        for part in network.batches(tokens.lengths, stage["batch"], rnd):
+        for part in equal_batches(tokens.lengths, stage["batch"], rnd):
             if seen >= goal:
                 break
             done = seen / goal

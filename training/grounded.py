@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from director_ai.core.scoring.judging import CONTEXT_END
+
 FOLDER = Path(__file__).parent / "grounded"
 KINDS = frozenset(
     "attribution cause comparison condition datetime invented_detail list modality money name negation number overgeneral "
@@ -65,8 +67,6 @@ def problems(item: dict[str, Any]) -> list[str]:
     return found
 
 
-CONTEXT_END = " \u21d2 "
-"""Between what was asked and said before a sentence and the sentence itself, in a hypothesis; the last one counts."""
 WORDS = 250
 """Words of a premise: what is sure to fit into the window with a hypothesis and its context."""
 LABELS = {"c": 1, "n": 2}

@@ -50,14 +50,18 @@ def _multiplied_out(quantised: str, stored: dict[str, np.ndarray]) -> np.ndarray
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True, help="the package's folder, or a .pt of training.finetune")
     parser.add_argument(
         "--base", type=Path, required=True, help="configuration and tokenizer of a network of the same shape"
     )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     network = BertForSequenceClassification(BertConfig.from_pretrained(arguments.base, num_labels=3))
-    state = {name: torch.tensor(value) for name, value in weights(onnx.load(arguments.model / "model.onnx")).items()}
+    if arguments.model.suffix == ".pt":
+        state = {name: value.float() for name, value in torch.load(arguments.model).items()}
+    else:
+        stored = weights(onnx.load(arguments.model / "model.onnx"))
+        state = {name: torch.tensor(value) for name, value in stored.items()}
     network.load_state_dict(state, strict=True)
     save_network(network, arguments.base, arguments.out)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from director_ai.core.scoring.entailment import DOUBTED, ENTAILED, LEAST_OPINION, Features, features_of
+from director_ai.core.scoring.entailment import DOUBTED, Features, features_of, is_doubted
 from director_ai.core.scoring.slots.comparison import compare_readings
 from director_ai.core.scoring.slots.reading import Reading
 from training.answers import AnswerClaim, claims_of
@@ -33,7 +33,7 @@ SIGNS = Features(
 )  # fmt: skip
 """Which way each signal may count for support, so that no weight can speak for what is contradicted."""
 AGAINST = Features(
-    joined=-1, single=-1, against=1, values=1, names=1, senses=1, close=1, missing_values=0, missing_names=0, foreign=-1,
+    joined=-1, single=-1, against=1, values=1, names=1, senses=1, close=0, missing_values=0, missing_names=0, foreign=-1,
 )  # fmt: skip
 """The same for contradiction; 0: a signal that must not count. What is missing is no contradiction."""
 PENALTY = 3.0
@@ -189,8 +189,9 @@ def main() -> None:
     groups, counts = [claim.kb for claim in claims], np.asarray([COUNTS[claim.kind] for claim in claims])
     x = features_for(claims)
     support = Fitted(x, kinds == "right", kinds, groups, SIGNS)
-    least = np.where(x[:, Features._fields.index("foreign")] > 0, ENTAILED, LEAST_OPINION)
-    doubted = np.asarray([claim.opinions[0].supported for claim in claims]) < least
+    doubted = np.asarray(
+        [is_doubted(Features(*row), claim.opinions[0].supported) for row, claim in zip(x, claims, strict=True)]
+    )
     support.unseen = np.where(doubted, np.minimum(support.unseen, DOUBTED), support.unseen)
     contradiction = Fitted(x, kinds == "wrong", kinds, groups, AGAINST)
     report(support, contradiction, kinds, counts)

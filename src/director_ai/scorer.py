@@ -295,6 +295,7 @@ class CoherenceScorer:
             threshold=self.limits.threshold if threshold is None else threshold,
             use_model=mode == "model",
             knows_claims=bool(getattr(self._entailer, "knows_claims", False)),
+            knows_context=bool(getattr(self._entailer, "knows_context", False)),
             is_english=is_english,
             one_fact=one_fact,
             band=panel.band if panel else None,

@@ -195,7 +195,7 @@ def test_a_system_that_gives_no_thread_is_an_error_and_the_next_call_works(monke
     batcher = Batcher(Model(), name="the model")
     with monkeypatch.context() as without_threads:
         without_threads.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(ModelError, match="cannot be run: can.t start new thread"):
+        with pytest.raises(ModelError, match=r"cannot be run: can.t start new thread"):
             batcher.submit(Caller([piece(20)]).job)
     caller = Caller([piece(20)])
     batcher.submit(caller.job)

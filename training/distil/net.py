@@ -28,7 +28,9 @@ class Tokens:
         return len(self.lengths)
 
     def pad(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
-        width = int(-(-self.lengths[rows].max() // 16) * 16)
+        width = int(self.lengths[rows].max())
+        if device.type == "cuda":  # few widths, so that few kernels are planned
+            width = -(-width // 16) * 16
         chosen = torch.from_numpy(rows).to(device)
         columns = torch.arange(width, device=device)[None]
         mask = columns < self._lengths[chosen][:, None]
@@ -112,7 +114,15 @@ class Net(torch.nn.Module):
     def drop(self, x: torch.Tensor) -> torch.Tensor:
         return F.dropout(x, self.dropout, True) if self.training and self.dropout else x
 
-    def bias(self, width: int, mask: torch.Tensor) -> torch.Tensor:
+    def attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        if q.device.type == "cuda":
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        scores = torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(-1, -2))  # faster on a CPU, backwards above all
+        return torch.matmul(torch.softmax(scores if bias is None else scores + bias, -1), v)
+
+    def bias(self, width: int, mask: torch.Tensor) -> torch.Tensor | None:
+        if self.kind != "mpnet" and mask.device.type == "cpu" and bool(mask.all()):
+            return None
         hidden = torch.zeros(mask.shape, dtype=HALF, device=mask.device).masked_fill_(~mask, -30000.0)[:, None, None, :]
         if self.kind != "mpnet":
             return hidden.expand(-1, self.heads, width, -1)
@@ -149,8 +159,11 @@ class Net(torch.nn.Module):
             weight = torch.cat([self.w(each + ".weight") for each in (q, k, v)])
             shift = torch.cat([self.w(each + ".bias") for each in (q, k, v)])
             qkv = F.linear(x, weight, shift).view(rows, width, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            a = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], attn_mask=bias)
-            a = self.linear(a.transpose(1, 2).reshape(rows, width, -1), o)
+            if i == self.depth - 1:  # the answer is read from the first token alone
+                x, qkv = x[:, :1], [qkv[0][:, :, :1], qkv[1], qkv[2]]
+                bias = None if bias is None else bias[:, :, :1]
+            a = self.attend(qkv[0], qkv[1], qkv[2], bias)
+            a = self.linear(a.transpose(1, 2).reshape(rows, x.shape[1], -1), o)
             x = self.norm(x + self.drop(a), n)
             h = self.linear(F.gelu(self.linear(x, f"{name}intermediate.dense")), f"{name}output.dense")
             x = self.norm(x + self.drop(h), f"{name}output.LayerNorm")

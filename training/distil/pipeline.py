@@ -9,11 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import random
-import shutil
 import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Callable

@@ -69,17 +69,19 @@ def log(*what) -> None:
 # ---- claims: does a sentence state anything? Asked of the same network, with a fixed premise.
 
 CLAIM_QUESTION = "Does this state something?"
+PAIRED = ("b", "f")
+"""Files of training/claims in which two lines are a minimal pair."""
 
 
 def claim_rows() -> tuple[list, list]:
-    """(sentence, is a claim) to train on, and those held out; pairs of b.jsonl stay together."""
+    """(sentence, is a claim) to train on, and those held out; the two of a minimal pair stay together."""
     from training.pairs import WRITTEN
 
     folder = WRITTEN.parent / "claims"
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        step = 2 if path.stem == "b" else 1
+        step = 2 if path.stem in PAIRED else 1
         for n, row in enumerate(lines):
             rows.append((row["text"], row["label"] == "claim", (n // step) % 12 == 5))
     return [r[:2] for r in rows if not r[2]], [r[:2] for r in rows if r[2]]
@@ -219,6 +221,7 @@ def tokens(a, pool) -> None:
             last = premise or last
             made.append((last, *rest))
     random.Random(4).shuffle(made)
+    made = made[: a.limit]
     log("read", len(made))
     names = sorted({m[3] for m in made})
     place = {n: i for i, n in enumerate(names)}

@@ -67,6 +67,11 @@ class Entailer:
         return self._engine.manifest.knows_claims
 
     @property
+    def knows_context(self) -> bool:
+        """Whether it also reads a claim behind what was asked and said before it."""
+        return self._engine.manifest.knows_context
+
+    @property
     def counts(self) -> Counts:
         """What was asked so far, and what it cost."""
         return self._inference.counts

@@ -51,6 +51,8 @@ class Manifest:
     calibration: Calibration
     knows_claims: bool
     """An entailer that also tells a claim from small talk, asked with `judging.CLAIM_QUESTION` as the premise."""
+    knows_context: bool
+    """An entailer that reads a claim behind what was asked and said before it, with `judging.CONTEXT_END` between."""
     digest: str
     """Of the manifest, and through `files` of everything: two models with one digest give the same scores."""
 
@@ -79,6 +81,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
         files=found.files(),
         calibration=found.calibration() if is_entailer else Calibration(),
         knows_claims=is_entailer and found.flag("knows_claims"),
+        knows_context=is_entailer and found.flag("knows_context"),
         digest=hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest(),
     )
 

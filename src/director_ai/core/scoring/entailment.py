@@ -31,6 +31,7 @@ __all__ = [
     "Features",
     "Opinion",
     "Weighed",
+    "is_doubted",
     "overrule",
     "premises_of",
     "read_opinions",
@@ -153,7 +154,7 @@ def weigh(claim: Reading, evidence: Reading, opinions: Sequence[Opinion] | None)
     features = features_of(claim, evidence, differences, opinions)
     weights = HEURISTIC if opinions is None else MODEL
     support = probability(weights.support, features, slope=_slope(opinions))
-    if opinions and opinions[0].supported < (ENTAILED if features.foreign else LEAST_OPINION):
+    if opinions and is_doubted(features, opinions[0].supported):
         support = min(support, DOUBTED)
     contradiction = min(probability(weights.contradiction, features), 1.0 - support)
     return Weighed(
@@ -163,6 +164,15 @@ def weigh(claim: Reading, evidence: Reading, opinions: Sequence[Opinion] | None)
         opinion=opinions[0] if opinions else None,
         singles=tuple(opinions[1:]) if opinions else (),
     )
+
+
+def is_doubted(features: Features, supported: float) -> bool:
+    """Whether a claim counts as unsupported whatever the weights say.
+
+    The model finds no support in the facts together, or a value or name differs from theirs or is none of theirs.
+    """
+    differs = features.values or features.names or features.missing_values
+    return bool(differs) or supported < (ENTAILED if features.foreign else LEAST_OPINION)
 
 
 def overrule(weighed: Weighed) -> Weighed:

@@ -7,7 +7,7 @@ from typing import Final
 
 from director_ai.core.grammar import AUXILIARIES, BASES, words
 
-__all__ = ["OFFER", "as_statement", "asks_yes_or_no", "statement_in", "suggestion_in"]
+__all__ = ["OFFER", "REFERRAL", "as_statement", "asks_yes_or_no", "statement_in", "suggestion_in"]
 
 _AUXILIARY: Final = "|".join(sorted(AUXILIARIES, key=len, reverse=True))
 _YES_OR_NO: Final = re.compile(
@@ -22,6 +22,12 @@ _REQUEST: Final = re.compile(
 """Asks for an answer, not for a "yes": "Can you tell me …?"."""
 OFFER: Final = re.compile(r"(?:would|do|did|have|are|could|can|may|shall|should) (?:you|i|we)\b", re.IGNORECASE)
 """Asks what the user wants or has, and presupposes nothing: "Would you like …?"."""
+REFERRAL: Final = re.compile(
+    r"(?:(?:so|and|but|then|instead)\b,?\s+)?(?:please\s+|do\s+|(?:it(?:'|’)?s\s+)?best\s+(?:to\s+)?)?"
+    r"(?:ask|consult|contact|check with|speak (?:to|with)|talk (?:to|with)|get in touch with)\s",
+    re.IGNORECASE,
+)
+"""Sends the user to somebody who knows: "Please ask the office before you …"."""
 _OPENING: Final = re.compile(
     r"(?:and |so |but |well, )*(?:(?:did|do|don't|didn't) (?:you|we) (?:know|realize|realise|remember|notice|see|hear)|"
     r"(?:were|are|weren't|aren't) you aware|have you (?:heard|seen|noticed|read)|isn't it (?:\w+ )?(?:that|how)|"

@@ -36,7 +36,7 @@ _VALUE_STARTS = (
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HYPHENED_DATE = re.compile(r"\d{1,2}-\d{1,2}-\d{4}")
 _DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})")
-_PRONOUNS = frozenset({"i", "i'm", "i've", "i'll"})
+_PRONOUNS = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
 _MOST_ENTRIES, _LONGEST = 40_000, 40  # some 20 MB at most
 
 
