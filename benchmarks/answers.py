@@ -1,11 +1,15 @@
 """Whole answers as a deployment sees them: what becomes of the right ones, and of one error in each of the wrong ones.
 
     python benchmarks/answers.py [FILE] [--profiles finance general] [--list] [--save]
+    python benchmarks/answers.py [FILE] --profiles finance --judge judge.jsonl [--band 0 0.9] [--missing FILE]
 
 FILE holds JSON lines, gzipped or not, with `facts`, `question`, `right`, `wrong`, `error_span`, `truth`, `kind` and
 `lang`; by default `../shared/data/dev/answers.jsonl.gz` beside the repository. Thresholds may be chosen on that file,
 so its figures are no estimate of what unseen answers meet. `answers_test/test.jsonl` is the test part: nothing is
 chosen on it. Intervals are Wilson's, 95 %.
+
+With `--judge`, clauses whose support lies in the band are escalated to a language model whose answers were recorded
+(`recorded_judge.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from recorded_judge import BUDGET, Cassette
 from reporting import RESULTS, machine, show
 from rich.console import Console
 from rich.progress import track
@@ -37,9 +42,9 @@ def load(path: Path) -> list[Case]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def judged(case: Case, profile: str) -> Row:
-    """What the guard of a profile makes of one case."""
-    with ProductionGuard.from_profile(profile, metrics=False) as guard:
+def judged(case: Case, profile: str, **options: Any) -> Row:
+    """What the guard of a profile makes of one case; `options` are the guard's."""
+    with ProductionGuard.from_profile(profile, metrics=False, **options) as guard:
         guard.load_facts(case["facts"])
         right = guard.repair_stream(case["question"], case["right"], shape=case["shape"])
         found: Row = {
@@ -55,6 +60,9 @@ def judged(case: Case, profile: str) -> Row:
             found["gone"] = text.count(span) < case["wrong"].count(span)
             found["rewritten"] = [action for action in wrong.actions if action.action == "rewrite"]
             found["true"] = bool(found["rewritten"]) and found["gone"] and case["truth"] in text
+            found["clauses of the wrong answer"] = len(wrong.actions)
+        if panel := guard.scorer.judge_panel:
+            found["escalated"] = panel.usage.clauses
         return found
 
 
@@ -113,6 +121,9 @@ def main() -> None:
     parser.add_argument("--profiles", nargs="+", default=list(PROFILES))
     parser.add_argument("--cases", type=int, default=0, help="as many cases; 0 for all")
     parser.add_argument("--list", action="store_true", help="show what was lost, and what was patched")
+    parser.add_argument("--judge", type=Path, help="recorded answers of a language model")
+    parser.add_argument("--band", nargs=2, type=float, metavar=("LOW", "HIGH"), help="support that is escalated")
+    parser.add_argument("--missing", type=Path, help="write the prompts here that have no recorded answer")
     parser.add_argument("--save", action="store_true", help="write results/answers.json, or answers-test.json")
     options = parser.parse_args()
     console = Console()
@@ -121,9 +132,17 @@ def main() -> None:
         return
     cases = load(options.data)[: options.cases or None]
     saved: Row = {**machine(), "file": options.data.name, "profiles": [], "kinds": {}}
+    cassette = Cassette(options.judge) if options.judge else None
+    extra: Row = {"judge": cassette.judge(), "judge_budget": BUDGET} if cassette else {}
+    if options.band:
+        extra["judge_band"] = tuple(options.band)
     for profile in options.profiles:
-        found = [judged(case, profile) for case in track(cases, profile, console=console, transient=True)]
+        found = [judged(case, profile, **extra) for case in track(cases, profile, console=console, transient=True)]
         saved["profiles"].append(figures(profile, found))
+        if cassette:
+            of = sum(row["clauses"].total() + row.get("clauses of the wrong answer", 0) for row in found)
+            escalated = interval(sum(row["escalated"] for row in found), of)
+            saved["profiles"][-1] |= {"clauses escalated": escalated, "prompts without an answer": len(cassette.missing)}
         saved["kinds"][profile] = by_kind(found)
         for row in found if options.list else ():
             case = row["case"]
@@ -135,6 +154,8 @@ def main() -> None:
         show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"]])
     for profile, rows in saved["kinds"].items():
         show(console, f"{profile}, by kind of error", rows)
+    if cassette and options.missing:
+        cassette.write_missing(options.missing)
     if options.save:
         name = "answers-test.json" if options.data.stem == "test" else "answers.json"
         (RESULTS / name).write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", "utf-8")

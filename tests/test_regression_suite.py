@@ -45,7 +45,7 @@ def test_the_passages_are_what_they_should_be() -> None:
     [
         pytest.param(False, 2, Least(0, 0.62, 0.80), id="heuristic mode, 72 of them"),
         pytest.param(False, 1, Least(2, 0.57, 0.78), id="heuristic mode", marks=pytest.mark.soak),
-        pytest.param(True, 8, Least(3, 0.70, 0.80), id="model mode, 18 of them"),
+        pytest.param(True, 8, Least(3, 0.70, 0.75), id="model mode, 18 of them"),
         pytest.param(True, 1, Least(16, 0.80, 0.86), id="model mode", marks=pytest.mark.soak),
     ],
 )

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -22,7 +22,9 @@ from sqlalchemy import event
 from director_ai.errors import ConfigError, RecordError
 from director_ai.record import AuditTrail, database
 from director_ai.record.database import Database
+from director_ai.record.keys import SigningKey
 from director_ai.record.tables import AUDIT
+from director_ai.record.trail import _key_of
 
 CANARY = "canary-5f1d"
 
@@ -358,6 +360,19 @@ def test_several_processes_may_open_a_new_database_at_once(place: str) -> None:
     with AuditTrail(place) as trail:
         found = trail.verify()
         assert (found.ok, found.rows) == (True, 60)
+
+
+def test_a_process_that_writes_while_another_starts_is_not_taken_for_a_lost_key(tmp_path: Path) -> None:
+    key = tmp_path / "trail.key"
+
+    class Busy:
+        """Between two looks of ours, another process makes the key and writes its first row."""
+
+        def read(self, _work: Any) -> bool:
+            SigningKey.kept_at(key)
+            return True
+
+    assert _key_of(cast("Database", Busy()), key).key_id == SigningKey.kept_at(key).key_id
 
 
 FORK = """
