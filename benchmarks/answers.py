@@ -52,6 +52,7 @@ def judged(case: Case, profile: str, **options: Any) -> Row:
             "right": right.repaired_text,
             "exact": right.repaired_text == case["right"],
             "clauses": Counter(action.action for action in right.actions),
+            "escalated": [action.escalated is not None for action in right.actions],
         }
         if case["wrong"]:
             wrong = guard.repair_stream(case["question"], case["wrong"], shape=case["shape"])
@@ -60,9 +61,7 @@ def judged(case: Case, profile: str, **options: Any) -> Row:
             found["gone"] = text.count(span) < case["wrong"].count(span)
             found["rewritten"] = [action for action in wrong.actions if action.action == "rewrite"]
             found["true"] = bool(found["rewritten"]) and found["gone"] and case["truth"] in text
-            found["clauses of the wrong answer"] = len(wrong.actions)
-        if panel := guard.scorer.judge_panel:
-            found["escalated"] = panel.usage.clauses
+            found["escalated"] += [action.escalated is not None for action in wrong.actions]
         return found
 
 
@@ -140,9 +139,11 @@ def main() -> None:
         found = [judged(case, profile, **extra) for case in track(cases, profile, console=console, transient=True)]
         saved["profiles"].append(figures(profile, found))
         if cassette:
-            of = sum(row["clauses"].total() + row.get("clauses of the wrong answer", 0) for row in found)
-            escalated = interval(sum(row["escalated"] for row in found), of)
-            saved["profiles"][-1] |= {"clauses escalated": escalated, "prompts without an answer": len(cassette.missing)}
+            escalated = [each for row in found for each in row["escalated"]]
+            saved["profiles"][-1] |= {
+                "clauses escalated": interval(sum(escalated), len(escalated)),
+                "prompts without an answer": len(cassette.missing),
+            }
         saved["kinds"][profile] = by_kind(found)
         for row in found if options.list else ():
             case = row["case"]
