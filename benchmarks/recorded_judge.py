@@ -1,7 +1,7 @@
 """A language model's recorded answers to the prompts of `LLMJudge`, looked up by the hash of the prompt.
 
-A cassette is a file of JSON lines: `prompt` (SHA-256 of instruction and user message) and `answer` (what the model said, as
-the schema of `LLMJudge` has it). Each prompt holds one clause, so that it does not depend on which other clauses
+A cassette is a file of JSON lines: `prompt` (SHA-256 of instruction and user message) and `answer` (what the model said,
+as the schema of `LLMJudge` has it). Each prompt holds one clause, so that it does not depend on which other clauses
 the bundled model is unsure of. A prompt that is not recorded is written down, and the clause has no answer.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from director_ai.judges import JudgeBudget, LLMJudge
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BUDGET = JudgeBudget(calls=1_000, seconds=600.0, tokens=100_000_000, clauses_per_call=1)
 
