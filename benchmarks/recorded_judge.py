@@ -1,8 +1,8 @@
 """A language model's recorded answers to the prompts of `LLMJudge`, looked up by the hash of the prompt.
 
 A cassette is a file of JSON lines: `prompt` (SHA-256 of instruction and user message) and `answer` (what the model
-said, as the schema of `LLMJudge` has it). Each prompt holds one clause, so that it does not depend on which other clauses
-the bundled model is unsure of. A prompt that is not recorded is written down, and the clause has no answer.
+said, as the schema of `LLMJudge` has it). Each prompt holds one clause, so that it does not depend on which other
+clauses the bundled model is unsure of. A prompt that is not recorded is written down, and the clause has no answer.
 """
 
 from __future__ import annotations
