@@ -355,7 +355,7 @@ def test_a_guard_writes_its_fixes_to_an_audit_trail(tmp_path: Path) -> None:
 
 
 def test_a_halted_answer_is_drafted_anew_from_the_evidence_of_the_halt(guard: ProductionGuard) -> None:
-    prompt, text = "How long can I return it?", "Refunds are available within 90 days."
+    prompt, text = "How long are refunds available?", "Refunds are available within 90 days."
     halted = guard.repair_stream(prompt, text, mode="halt")
     loop = CorrectionLoop(
         consensus=CrossVerifierConsensus(),

@@ -3,7 +3,7 @@
 `test_never_worse.jsonl` holds 36 knowledge bases with statements that the facts do not cover, right statements in free
 wording, answers without information, small talk, and sentences in other languages.
 
-`test_never_worse_near.jsonl` holds 126 answers that another writer aimed at the first version of these rules: each is close
+`test_never_worse_near.jsonl` holds 252 answers that two other writers aimed at earlier versions of these rules: each is close
 to a fact and about something else, which often only the question, a heading or the sentence before it tells. The rules were
 changed until these held: they guard against a relapse and estimate nothing.
 """

@@ -37,11 +37,6 @@ CASES = {
         "Refunds take 10 business days.",
         "Refunds take ten business days.",
     ),
-    "a hyphen stays": (
-        "The 90-day return window applies.",
-        "The return window is 30 days.",
-        "The 30-day return window applies.",
-    ),
     "a range": ("The order ships in 2 to 4 weeks.", "The order ships in 3-5 days.", "The order ships in 3-5 days."),
     "a range between": (
         "Between 10 and 20 people came.",
@@ -81,16 +76,10 @@ CASES = {
     "a percentage in words": ("The rate is five percent.", "The rate is 7%.", "The rate is seven percent."),
     "a percentage with its sign": ("The rate is 5 %.", "The rate is seven percent.", "The rate is 7 %."),
     # bounds
-    "a limit stays": ("Take at most 8000 mg a day.", "The maximum dose is 4 g per day.", "Take at most 4 g a day."),
     "up to stays": (
         "The card covers up to 90 days of travel.",
         "The card covers at most 30 days of travel.",
         "The card covers up to 30 days of travel.",
-    ),
-    "a limit behind the number": (
-        "Each family takes five toys at most.",
-        "Each family takes at most four toys.",
-        "Each family takes four toys at most.",
     ),
     "a strict bound is dropped": ("More than 50 people work there.", "30 people work there.", "30 people work there."),
     "about stays": ("About 90 guests came.", "30 guests came.", "About 30 guests came."),
@@ -117,12 +106,6 @@ CASES = {
         "The shop opens on 1st May 2021.",
     ),
     "a short month": ("The shop opens on Mar 3.", "The shop opens on 5 April.", "The shop opens on Apr 5."),
-    "no more parts than the clause names": (
-        "The shop opened in March 2020.",
-        "The shop opened on 5 May 2021.",
-        "The shop opened in May 2021.",
-    ),
-    "in becomes on": ("The shop opens in May.", "The shop opens on 5 June.", "The shop opens in June."),
     "on becomes in": (
         "The law was passed on 3 March 1998.",
         "The law was passed in 2001.",
@@ -167,16 +150,6 @@ CASES = {
         "The motor is covered by a guarantee.",
     ),
     # quantifiers, comparatives, opposites
-    "a value that the evidence has elsewhere is left alone": (
-        "A course has twelve sessions in six weeks.",
-        "A course has eight sessions. Sessions take place within six weeks. A bill is due after two days.",
-        "A course has eight sessions in six weeks.",
-    ),
-    "the same figure in another unit": (
-        "Parcels may weigh 20 pounds at most.",
-        "Parcels may weigh at most 20 kg and are kept for 7 days.",
-        "Parcels may weigh 20 kg at most.",
-    ),
     "yes becomes no": (
         "Yes, the policy covers floods.",
         "The policy does not cover floods.",
@@ -198,11 +171,6 @@ CASES = {
     "an becomes a": ("An 8 kg bag is enough.", "A 10 kg bag is enough.", "A 10 kg bag is enough."),
     "a becomes an": ("A 10 kg bag is enough.", "An 8 kg bag is enough.", "An 8 kg bag is enough."),
     "a capital at the start": ("Ninety guests came.", "30 guests came.", "Thirty guests came."),
-    "an owner's mark": (
-        "You must give 30 days' notice.",
-        "You must give one day's notice.",
-        "You must give 1 day's notice.",
-    ),
     "capitals throughout": (
         "REFUNDS TAKE NINETY DAYS.",
         "Refunds take thirty days.",
@@ -226,9 +194,55 @@ def test_a_candidate_has_no_difference_left_that_the_clause_had(clause: str, evi
 
 
 def test_of_a_sentence_with_several_values_the_one_of_the_same_part_counts() -> None:
-    fact = "The pool opens at 9 am and closes at 7 pm."
+    fact = "The pool opens at 9 am and closes in the evening. The sauna opens at 2 pm."
     assert EvidencePatch()("The pool opens at 8 am.", [fact]) == ["The pool opens at 9 am."]
-    assert EvidencePatch()("The sauna opens at 8 am.", [fact]) == []
+    assert EvidencePatch()("The cellar opens at 8 am.", [fact]) == []
+
+
+OTHER_WORDS = {
+    "a hyphen stays": (
+        "The 90-day return window applies.",
+        "The return window is 30 days.",
+        "The 30-day return window applies.",
+    ),
+    "a limit stays": ("Take at most 8000 mg a day.", "The maximum dose is 4 g per day.", "Take at most 4 g a day."),
+    "a limit behind the number": (
+        "Each family takes five toys at most.",
+        "Each family takes at most four toys.",
+        "Each family takes four toys at most.",
+    ),
+    "no more parts than the clause names": (
+        "The shop opened in March 2020.",
+        "The shop opened on 5 May 2021.",
+        "The shop opened in May 2021.",
+    ),
+    "in becomes on": ("The shop opens in May.", "The shop opens on 5 June.", "The shop opens in June."),
+    "a value that the evidence has elsewhere is left alone": (
+        "A course has twelve sessions in six weeks.",
+        "A course has eight sessions. Sessions take place within six weeks. A bill is due after two days.",
+        "A course has eight sessions in six weeks.",
+    ),
+    "the same figure in another unit": (
+        "Parcels may weigh 20 pounds at most.",
+        "Parcels may weigh at most 20 kg and are kept for 7 days.",
+        "Parcels may weigh 20 kg at most.",
+    ),
+    "an owner's mark": (
+        "You must give 30 days' notice.",
+        "You must give one day's notice.",
+        "You must give 1 day's notice.",
+    ),
+    "by and to": ("The price fell to 80 EUR.", "The price fell by 20 EUR.", "The price fell to 20 EUR."),
+    "a condition in front": ("Entry costs 9 EUR.", "After 8 pm, entry costs 4 EUR.", "Entry costs 4 EUR."),
+    "a sign": ("It works from 3 to 40 °C.", "It works from -5 to 40 °C.", "It works from 5 to 40 °C."),
+    "a mark in front": ("❌ Entry costs 9 EUR.", "Entry costs 4 EUR.", "❌ Entry costs 4 EUR."),
+}
+"""What is not said in the fact's own words is not corrected, even where it would be right."""
+
+
+@pytest.mark.parametrize(("clause", "evidence"), [case[:2] for case in OTHER_WORDS.values()], ids=OTHER_WORDS)
+def test_a_clause_in_other_words_than_the_fact_is_not_corrected(clause: str, evidence: str) -> None:
+    assert EvidencePatch()(clause, [evidence]) == []
 
 
 OTHER_MATTERS = {

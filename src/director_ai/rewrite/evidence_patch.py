@@ -6,6 +6,7 @@ qualifiers and time as the clause (`scoring.same_subject`) and the patched claus
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ from director_ai.rewrite.slot_patch import patch_difference
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from director_ai.core.scoring.slots.values import SlotDifference
     from director_ai.rewrite.patches import Group
 
 __all__ = ["EvidencePatch", "find_patches"]
@@ -29,6 +31,14 @@ _LONGEST_CLAUSE: Final = 4_000
 _LONGEST_EVIDENCE: Final = 20_000
 _MOST_TEXTS: Final = 8
 _MOST_OFFERS: Final = 12
+_EMPHASIS: Final = re.compile(r"(\*{1,3}|_{1,3}|`)(?=\S)(.+?)(?<=\S)\1")
+_VALUE: Final = "\0"
+_LIST_MARK: Final = re.compile(r"\A\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_SPACES: Final = re.compile(r"\s+")
+_ADDED: Final = re.compile(
+    r"\s*(?:(?:of|after|from) (?:the |a |your )?[^\W\d_]+)?(?:,? and (?!(?:only|if|for)\b)[^\d,;:()]+)?"
+)
+_ANSWER: Final = re.compile(r"\A(?:yes|no)\b\W+")
 _LEAST_SHOUTED: Final = 3
 """Words in capitals from which on what is put in is written in capitals too."""
 
@@ -77,7 +87,44 @@ def _patch(clause: str, said: Reading, fact: Reading) -> Group:
     if not patches:
         return ()
     patched = Reading(in_one_line(apply_patches(clause, patches)))
-    return () if compare_readings(patched, fact) else patches
+    if compare_readings(patched, fact) or not _repeats(said, patched, difference, fact):
+        return ()
+    return patches
+
+
+def _repeats(said: Reading, patched: Reading, difference: SlotDifference, fact: Reading) -> bool:
+    """Whether a patched clause says a sentence of the fact word for word, or would but for the way it writes the value.
+
+    Every rule that let other words pass wrote falsehoods sooner or later: "fell by 20 EUR" and "fell to 80 EUR" differ
+    in a word that says nothing elsewhere. The fact may go on behind the clause with what its value counts from ("of
+    purchase") or with a second statement, and not with a condition or another value.
+    """
+    mine, theirs = difference.claim, difference.evidence
+    if theirs is None:
+        return False
+    place = next(i for i, start in enumerate(fact.t.starts) if start >= theirs.start)
+    first, end = fact.t.sentences[fact.t.sentence_of[place]]
+    begin, stop = fact.t.starts[first], fact.t.starts[end - 1] + len(fact.t.raw[end - 1])
+    clause, source = said.t.text, fact.t.text
+    if _goes_on(_ANSWER.sub("", _plainly(patched.t.text)), _plainly(source[begin:stop])):
+        return True
+    before, behind = _plainly(f"{clause[: mine.start]}{_VALUE}{clause[mine.end :]}").split(_VALUE)
+    known, rest = _plainly(f"{source[begin : theirs.start]}{_VALUE}{source[theirs.end : stop]}").split(_VALUE)
+    return before == known and _goes_on(behind, rest)
+
+
+def _goes_on(mine: str, theirs: str) -> bool:
+    """Whether one text begins with all of the other, and adds nothing that narrows it."""
+    mine, theirs = mine.removesuffix(".").rstrip(), theirs.removesuffix(".").rstrip()
+    rest = theirs.removeprefix(mine)
+    if not theirs.startswith(mine) or (rest and mine and rest[0].isalnum()):
+        return False
+    return not rest or _ADDED.fullmatch(rest) is not None
+
+
+def _plainly(text: str) -> str:
+    """Return a text in lower case, without emphasis, list mark and superfluous spaces."""
+    return _SPACES.sub(" ", _LIST_MARK.sub("", _EMPHASIS.sub(r"\2", text))).strip().lower()
 
 
 def _nearest(said: Reading, evidence: Iterable[str]) -> Iterator[Reading]:

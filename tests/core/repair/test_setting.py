@@ -46,7 +46,6 @@ AT_HOME = {
     "a heading that the facts know": "## The lift\n\n{}",
     "a heading that says nothing": "## Key facts\n\n{}",
     "a lead-in": "Here is the information:\n- {}",
-    "another name of the facts": "In the Tower there is a lift. {}",
 }
 
 

@@ -11,6 +11,7 @@ attempt raised.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -38,6 +39,9 @@ Judge = Callable[[Sequence[Clause], list[str]], Plan[list[ClauseVerdict]]]
 """From clauses and what was said before them to the plan of their verdicts."""
 
 _SHORTEST_CAP: Final = 240
+_BEFORE: Final = re.compile(r"\s*(?:(?:[-*•]|\d{1,3}[.)])\s+)?[*_]{0,3}")
+_BEHIND: Final = re.compile(r"[*_]{0,3}\s*")
+"""What may stand around the words of a clause that is rewritten."""
 _MOST_AGAIN: Final = 4
 """Clauses judged again in one call: a change reaches the next REMEMBERED (3) clauses, and one may state nothing."""
 
@@ -278,7 +282,13 @@ def _offers(
 ) -> Plan[list[tuple[str, ...] | str]]:
     """Return what a rewriter offers for each clause, or why there is nothing."""
     offers: list[tuple[str, ...] | str] = []
+    fitting: list[list[str]] = []
+    """Of each clause, the facts that know all that it stands under."""
     for (clause, verdict), found in zip(pairs, evidence, strict=True):
+        chunks = () if isinstance(found, str) else found
+        fitting.append(
+            [chunk.text for chunk in chunks if not names_something_else(clause, tools.question, chunk, chunks, unsure)]
+        )
         if not tools.rewrites:
             offers.append("no_rewriter")
         elif verdict.verdict == "not_evaluated":
@@ -291,11 +301,13 @@ def _offers(
             offers.append("value_alone")  # what else its object, its table or its fence says of it is not read
         elif _may_go_on(clause):
             offers.append("may_go_on")
+        elif not _is_plain(clause):
+            offers.append("marked")  # struck out, quoted, crossed: what is put there would be, too
         else:
-            offers.append("other_subject" if names_something_else(clause, tools.question, found, unsure) else ())
+            offers.append(() if fitting[-1] else "other_subject")
     places = [place for place, offer in enumerate(offers) if offer == ()]
     texts = [_labelled(pairs[place][0], _body(pairs[place][0])) for place in places]
-    items = [(text, [chunk.text for chunk in evidence[place]]) for place, text in zip(places, texts, strict=True)]  # type: ignore[union-attr]  # no trouble there, by the loop above
+    items = [(text, fitting[place]) for place, text in zip(places, texts, strict=True)]
     outcomes = (yield from _asked("rewrite", "rewriter", items, (items,))) if items else []
     for place, text, outcome in zip(places, texts, outcomes, strict=True):
         longest = max(_SHORTEST_CAP, int(tools.longest * len(text)))
@@ -316,6 +328,12 @@ def _with_correction(
     if isinstance(candidates, str):
         return offer
     return candidates if isinstance(offer, str) else tuple(dict.fromkeys((*candidates, *offer)))
+
+
+def _is_plain(clause: PlacedClause) -> bool:
+    """Whether nothing but a list marker, emphasis and a full stop stands around what a clause says."""
+    begin, end = body_of(clause.text)
+    return _BEFORE.fullmatch(clause.text[:begin]) is not None and _BEHIND.fullmatch(clause.text[end:]) is not None
 
 
 def _may_go_on(clause: PlacedClause) -> bool:

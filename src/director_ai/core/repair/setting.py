@@ -33,10 +33,8 @@ _SETS_SCENE: Final = re.compile(
     r"\W*(?:in|at|for|with|on|from|under|as for|as to|regarding|concerning|about|unlike)\b", re.IGNORECASE
 )
 _ADDRESS: Final = re.compile(r"\S+@\S+|https?://\S+")
-_NARROWS: Final = frozenset(
-    "for in at on with without of from about if when while during under per by as between after before since until "
-    "versus than instead".split()
-)
+_GOES_ON: Final = re.compile(r"\W*(?:and|or|but|what about|how about)\b", re.IGNORECASE)
+_ANOTHER: Final = frozenset({"another", "other"})
 _SHORT_IS: Final = frozenset({"what's", "it's", "that's", "who's", "how's", "where's", "there's", "here's", "let's"})
 _SAYS_NOTHING: Final = frozenset(
     map(
@@ -46,8 +44,9 @@ _SAYS_NOTHING: Final = frozenset(
         "thing things know main quick else get also more "
         "tell ask say explain describe give show find want need like love help mean look please thank thanks sure "
         "happy glad great good course welcome sorry hello hi hey yes no ok okay certainly absolutely much many "
+        "window period time "
         "long far often big high how what when where which who why whose kind sort exactly actually really "
-        "currently possible able let see start wonder understand check correct right true is are do does did have "
+        "currently possible able let see start wonder understand check is are do does did have "
         "has had can could would should shall will may might must go make use cost pay price charge fee amount "
         "someone anyone people person "
         "customer".split(),
@@ -62,23 +61,25 @@ class Setting:
         self._heading = ""
         self._lead_in = ""
         self._in_list = False
+        self._labels_item = False
+        """The lead-in is an item itself; what stands below it may be its second line."""
         self._preceding: tuple[str, ...] = ()
 
     def see(self, clause: PlacedClause) -> PlacedClause:
         """Return a clause with what it stands under."""
-        leads_in = clause.kind in {"item", "row"} or not self._in_list
-        heading = (self._lead_in if leads_in else "") or self._heading
+        leads_in = clause.kind in {"item", "row"} or self._labels_item or not self._in_list
+        heading = "\n".join(text for text in (self._heading, self._lead_in if leads_in else "") if text)
         return dataclasses.replace(clause, heading=heading, preceding=self._preceding)
 
     def place(self, clause: PlacedClause) -> PlacedClause:
         """Return the same, and go on to the next clause."""
         seen = self.see(clause)
-        if self._in_list and clause.kind not in {"item", "row"}:
+        if self._in_list and clause.kind not in {"item", "row"} and not self._labels_item:
             self._lead_in = ""
         self._in_list = clause.kind == "item"
         text = clause.text[:_LONGEST]
         if text.rstrip().rstrip("*_").endswith(":") and clause.kind != "heading":
-            self._lead_in = text
+            self._lead_in, self._labels_item = text, clause.kind == "item"
         elif _UNDERLINE.match(text) and self._preceding:
             self._heading, self._lead_in = self._preceding[-1], ""
         elif _is_heading(clause, text):
@@ -101,22 +102,41 @@ def unsure_of(action: str, verdict: str, text: str) -> str:
 
 
 def names_something_else(
-    clause: PlacedClause, question: str, chunks: Sequence[EvidenceChunk], unsure: Sequence[str] = ()
+    clause: PlacedClause,
+    question: str,
+    chunk: EvidenceChunk,
+    chunks: Sequence[EvidenceChunk],
+    unsure: Sequence[str] = (),
 ) -> bool:
-    """Whether a clause stands under something that the facts do not mention.
+    """Whether a clause stands under something that the fact which is to correct it does not mention.
 
+    `chunks` are all facts that were found: a question may be wider than one of them ("What do I get with this?").
     `unsure` are the clauses shown before it that no fact supports. "And the castle? Admission is 9 EUR." is no error
     about the museum.
     """
     scenes = [text for text in clause.preceding if _SETS_SCENE.match(text) and not _leads_in(text)]
-    under = [text for text in (clause.heading, *scenes, *_since_title(unsure)) if text.strip()]
+    under = [text for text in (*clause.heading.split("\n"), *scenes, *_since_title(unsure)) if text.strip()]
     asked = split_sentences(question[-_LONGEST:].strip())[-1:]
     if not under and not asked:
         return False
-    known = set(Reading(clause.text).t.stems).union(*(Reading(chunk.text).t.stems for chunk in chunks))
-    return any(_is_foreign(_said_in(Reading(_ADDRESS.sub("", text))), known) for text in under) or any(
-        _is_foreign(_asked_in(Reading(_ADDRESS.sub("", text))), known) for text in asked
+    said = Reading(clause.text)
+    known = {*said.t.stems, *Reading(chunk.text).t.stems}
+    if any(_is_foreign(_said_in(Reading(_ADDRESS.sub("", text))), known) for text in under):
+        return True
+    known_at_all = known.union(*(Reading(each.text).t.stems for each in chunks))
+    return any(
+        _is_foreign(words, known if _is_narrow(text, words, said) else known_at_all)
+        or _is_foreign({word for word in words if word[:1].isdigit()}, known)
+        for text in asked
+        for words in [_asked_in(Reading(_ADDRESS.sub("", text)))]
     )
+
+
+def _is_narrow(question: str, words: set[str], said: Reading) -> bool:
+    """Whether a question asks for just what a clause tells, or for one thing more: "And in winter?"."""
+    spoken = spoken_words(question)
+    told = {word for at in range(len(said.t.sentences)) for word in content_words(said, at)}
+    return _GOES_ON.match(question) is not None or not has_verb(spoken) or bool(words & told - _SAYS_NOTHING)
 
 
 def _since_title(texts: Sequence[str]) -> list[str]:
@@ -138,11 +158,12 @@ def _is_foreign(said: set[str], known: set[str]) -> bool:
     return bool(foreign_words({word for word in said - _SAYS_NOTHING if word.isalnum()}, known))
 
 
-def _said_in(reading: Reading, begin: int = 0) -> set[str]:
-    """Return the words, names and dates of a text from a token on."""
+def _said_in(reading: Reading) -> set[str]:
+    """Return the words, names, dates and numbers of a text: only a number tells the Falco 3 from the Falco 2."""
     t = reading.t
     said = {word for sentence in range(len(t.sentences)) for word in content_words(reading, sentence)}
-    said &= set(t.stems[begin:])
+    said &= set(t.stems)
+    said.update(word for word in t.stems if word[:1].isdigit())
     for placed in reading.placed:
         if placed.slot.kind in {"date", "name"}:
             said.update(t.stems[placed.first : placed.last + 1])
@@ -150,13 +171,11 @@ def _said_in(reading: Reading, begin: int = 0) -> set[str]:
 
 
 def _asked_in(reading: Reading) -> set[str]:
-    """Return the words of a question that say of what it is asked: "for students", "if I pay by card", "Zeta's"."""
+    """Return the words of a question that say of what it is asked, owners among them: "Zeta's"."""
     t = reading.t
-    narrows = (
-        i
-        for i, word in enumerate(t.words)
-        if word in _NARROWS or (word == "to" and t.words[i + 1] in {"the", "a", "an", "my", "our", "your"})
-    )
-    begin = next(narrows, len(t.words)) if has_verb(spoken_words(t.text)) else 0
     owners = {t.stems[i] for i, word in enumerate(t.words) if word.endswith(("'s", "’s")) and word not in _SHORT_IS}
-    return _said_in(reading, begin) | {owner.removesuffix("'s").removesuffix("’s") for owner in owners}
+    return (
+        _said_in(reading)
+        | (_ANOTHER & set(t.words))
+        | {owner.removesuffix("'s").removesuffix("’s") for owner in owners}
+    )
