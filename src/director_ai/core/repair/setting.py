@@ -34,7 +34,15 @@ _SETS_SCENE: Final = re.compile(
 )
 _ADDRESS: Final = re.compile(r"\S+@\S+|https?://\S+")
 _GOES_ON: Final = re.compile(r"\W*(?:and|or|but|what about|how about)\b", re.IGNORECASE)
-_ANOTHER: Final = frozenset({"another", "other"})
+_NARROWS: Final = frozenset(
+    "for in at on with without of from about if when while during under per by as between after before since until "
+    "versus than instead".split()
+)
+_FALSE: Final = frozenset(
+    "another other old former wrong false untrue incorrect myth lie joke mistake write writes wrote sign claim "
+    "claims".split()
+)
+"""Who asks for these does not ask what is so: "Which year would be wrong?"."""
 _SHORT_IS: Final = frozenset({"what's", "it's", "that's", "who's", "how's", "where's", "there's", "here's", "let's"})
 _SAYS_NOTHING: Final = frozenset(
     map(
@@ -44,7 +52,7 @@ _SAYS_NOTHING: Final = frozenset(
         "thing things know main quick else get also more "
         "tell ask say explain describe give show find want need like love help mean look please thank thanks sure "
         "happy glad great good course welcome sorry hello hi hey yes no ok okay certainly absolutely much many "
-        "window period time "
+        "window period time said take takes "
         "long far often big high how what when where which who why whose kind sort exactly actually really "
         "currently possible able let see start wonder understand check is are do does did have "
         "has had can could would should shall will may might must go make use cost pay price charge fee amount "
@@ -124,12 +132,14 @@ def names_something_else(
     if any(_is_foreign(_said_in(Reading(_ADDRESS.sub("", text))), known) for text in under):
         return True
     known_at_all = known.union(*(Reading(each.text).t.stems for each in chunks))
-    return any(
-        _is_foreign(words, known if _is_narrow(text, words, said) else known_at_all)
-        or _is_foreign({word for word in words if word[:1].isdigit()}, known)
-        for text in asked
-        for words in [_asked_in(Reading(_ADDRESS.sub("", text)))]
-    )
+    for text in asked:
+        question_read = Reading(_ADDRESS.sub("", text))
+        words, narrowed = _asked_in(question_read), _narrowed_to(question_read)
+        numbers = {word for word in words if word[:1].isdigit()}
+        if _is_narrow(text, words, said):
+            return _is_foreign(words, known)
+        return _is_foreign(narrowed, known_at_all) or _is_foreign(numbers, known)
+    return False
 
 
 def _is_narrow(question: str, words: set[str], said: Reading) -> bool:
@@ -158,12 +168,15 @@ def _is_foreign(said: set[str], known: set[str]) -> bool:
     return bool(foreign_words({word for word in said - _SAYS_NOTHING if word.isalnum()}, known))
 
 
-def _said_in(reading: Reading) -> set[str]:
-    """Return the words, names, dates and numbers of a text: only a number tells the Falco 3 from the Falco 2."""
+def _said_in(reading: Reading, begin: int = 0) -> set[str]:
+    """Return the words of a text from a token on, and its names, dates and numbers.
+
+    Only a number tells the Falco 3 from the Falco 2.
+    """
     t = reading.t
     said = {word for sentence in range(len(t.sentences)) for word in content_words(reading, sentence)}
-    said &= set(t.stems)
-    said.update(word for word in t.stems if word[:1].isdigit())
+    said &= set(t.stems[begin:])
+    said.update(t.stems[i] for i, word in enumerate(t.words) if i and word[:1].isdigit() and t.words[i - 1].isalpha())
     for placed in reading.placed:
         if placed.slot.kind in {"date", "name"}:
             said.update(t.stems[placed.first : placed.last + 1])
@@ -171,11 +184,23 @@ def _said_in(reading: Reading) -> set[str]:
 
 
 def _asked_in(reading: Reading) -> set[str]:
-    """Return the words of a question that say of what it is asked, owners among them: "Zeta's"."""
+    """Return all words of a question, owners among them: "Zeta's"."""
+    return _said_in(reading) | (_FALSE & set(reading.t.words)) | _owners(reading)
+
+
+def _narrowed_to(reading: Reading) -> set[str]:
+    """Return the words of a question that say of what it is asked: "for students", "if I pay by card", "Zeta's"."""
+    t = reading.t
+    narrows = (
+        i
+        for i, word in enumerate(t.words)
+        if word in _NARROWS or (word == "to" and t.words[i + 1] in {"the", "a", "an", "my", "our", "your"})
+    )
+    begin = next(narrows, len(t.words)) if has_verb(spoken_words(t.text)) else 0
+    return _said_in(reading, begin) | (_FALSE & set(t.words)) | _owners(reading)
+
+
+def _owners(reading: Reading) -> set[str]:
     t = reading.t
     owners = {t.stems[i] for i, word in enumerate(t.words) if word.endswith(("'s", "’s")) and word not in _SHORT_IS}
-    return (
-        _said_in(reading)
-        | (_ANOTHER & set(t.words))
-        | {owner.removesuffix("'s").removesuffix("’s") for owner in owners}
-    )
+    return {owner.removesuffix("'s").removesuffix("’s") for owner in owners}
