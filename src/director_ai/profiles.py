@@ -50,7 +50,7 @@ _LEGAL = HaltRules(hard_limit=0.45, window_threshold=0.55, trend_threshold=0.12,
 _CREATIVE = HaltRules(hard_limit=0.3, window_threshold=0.40, trend_threshold=0.20, window_size=15)
 
 JUDGED: Final = (0.0, 0.84)
-"""Support that a judge is asked about: on the dev answers 30 % of all clauses, and three of four wrong claims."""
+"""Support that a judge is asked about: on the dev answers 29 % of all clauses; 18 of 177 wrong claims lie above."""
 # The shares of right claims that may be lost; what they cost and bring is in docs/threshold-tuning.md.
 _STRICTEST = RepairRules(
     threshold=least_support(0.12),
