@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from director_ai import EvidenceChunk
+
 ROOT = Path(__file__).parent.parent
 TINY = {
     "kernel": ["--tiny"],
@@ -69,3 +71,23 @@ def test_the_peer_is_compared_with_modules_that_are_there() -> None:
     import merge
 
     subprocess.run([sys.executable, "-c", merge.IMPORTS["ours"]], check=True, timeout=60)
+
+
+def test_a_recorded_judge_answers_what_was_recorded_and_writes_down_the_rest(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from recorded_judge import Cassette
+
+    evidence = (EvidenceChunk("The fee is 5 EUR.", "fee"),)
+    first = Cassette(tmp_path / "judge.jsonl")
+    with pytest.raises(LookupError):
+        first.judge().judge([("It costs five euros.", evidence)], question="What is the fee?")
+    first.write_missing(tmp_path / "missing.jsonl")
+    (missing,) = map(json.loads, (tmp_path / "missing.jsonl").read_text("utf-8").splitlines())
+    assert missing["message"]["question"] == "What is the fee?"
+
+    answer = {"verdicts": [{"id": 1, "verdict": "supported", "evidence": ["E1"], "correction": ""}]}
+    (tmp_path / "judge.jsonl").write_text(json.dumps({"prompt": missing["prompt"], "answer": answer}) + "\n", "utf-8")
+    second = Cassette(tmp_path / "judge.jsonl")
+    (verdict,) = second.judge().judge([("It costs five euros.", evidence)], question="What is the fee?")
+    assert verdict is not None
+    assert (verdict.supported > 0.9, second.missing) == (True, {})

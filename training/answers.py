@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from director_ai import ProductionGuard
 from director_ai.core.scoring.claims import read_claim
 from director_ai.core.scoring.entailment import Opinion, premises_of
-from director_ai.core.scoring.judging import REMEMBERED, behind, favourable
+from director_ai.core.scoring.judging import REMEMBERED, more_supportive, with_context
 from director_ai.nli import load_entailer
 
 Kind = Literal["right", "wrong", "invented", "silent"]
@@ -34,7 +34,7 @@ class AnswerClaim(NamedTuple):
     kind: Kind
     kb: str
     context: str
-    """The claim behind what was asked and said before it."""
+    """The claim with what was asked and said before it."""
     opinions: tuple[Opinion, ...] = ()
 
 
@@ -57,7 +57,7 @@ def claims_of(files: Iterable[Path]) -> list[AnswerClaim]:
                 at = text.find(span) if span else -1
                 said: list[str] = []
                 for verdict in guard.scorer.judge(case["question"], text):
-                    context = behind(verdict.claim, case["question"], said[-REMEMBERED:]) or verdict.claim
+                    context = with_context(verdict.claim, case["question"], said[-REMEMBERED:]) or verdict.claim
                     said += [verdict.claim] if verdict.claim else []
                     is_wrong = at >= 0 and verdict.start < at + len(span) and at < verdict.start + len(verdict.clause)
                     is_judged = verdict.support is not None and verdict.chunks and read_claim(verdict.claim).reading
@@ -78,7 +78,7 @@ def claims_of(files: Iterable[Path]) -> list[AnswerClaim]:
                             )
     pairs = [(premise, text) for each in found for text in (each.text, each.context) for premise in each.premises]
     said_of = iter([Opinion(p.supported, p.contradicted, p.neutral) for p in entailer.predict(pairs)])
-    return [each._replace(opinions=tuple(favourable(*_taken(said_of, len(each.premises))))) for each in found]
+    return [each._replace(opinions=tuple(more_supportive(*_taken(said_of, len(each.premises))))) for each in found]
 
 
 def _taken(opinions: Iterator[Opinion], count: int) -> list[list[Opinion]]:

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from director_ai.core.scoring.judging import CONTEXT_END
+from director_ai.core.scoring.judging import with_context
 
 FOLDER = Path(__file__).parent / "grounded"
 KINDS = frozenset(
@@ -76,12 +76,6 @@ Pair = tuple[str, str, int]
 """Premise, hypothesis, label."""
 
 
-def with_context(question: str, before: list[str], text: str) -> str:
-    """A sentence as the model reads it: behind what was asked and said before."""
-    context = " ".join(each.strip() for each in (question, *before) if each.strip())
-    return f"{context}{CONTEXT_END}{text}" if context else text
-
-
 def premise(needed: list[str], others: list[str], rnd: random.Random, words: int = WORDS) -> str:
     """The needed facts among some others, in any order, as long as the window holds them."""
     facts, left = list(dict.fromkeys(needed)), words - sum(len(fact.split()) for fact in needed)
@@ -121,7 +115,7 @@ def pairs_of(
     def add(on_premise: str, text: str, label: int, question: str = "", before: list[str] = []) -> None:  # noqa: B006
         if rnd.random() < context:
             kept = before[-rnd.randint(1, 2) :] if before else []
-            text = with_context(question if rnd.random() < 0.85 else "", kept, text)
+            text = with_context(text, question if rnd.random() < 0.85 else "", kept) or text
         if on_premise.strip():
             made.append((on_premise, text, label))
 

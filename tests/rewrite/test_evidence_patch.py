@@ -160,6 +160,7 @@ CASES = {
         "The policy covers floods.",
         "Yes – the policy covers floods.",
     ),
+    "never": ("The bank never charges fees.", "The bank charges fees.", "The bank charges fees."),
     # names, roles, complements
     "a person": (
         "The company was founded by John Smith.",
@@ -270,7 +271,6 @@ OTHER_MATTERS = {
     "a name left out": ("The warranty lasts 4 years.", "The warranty of the Corvo bike lasts 2 years."),
     "a value that says which": ("The 2022 survey covered 4,000 homes.", "The 2024 survey covered 5,500 homes."),
     "one end of a range": ("The desk is staffed at 11 pm.", "The desk is staffed from 6 am to 9 pm."),
-    "never": ("The bank never charges fees.", "The bank charges fees."),
     "active and passive": ("The Light tariff covers theft.", "Theft is not covered by the Light tariff."),
     "a word that is also a name": (
         "The daily rate of the Daily pass is 9 EUR.",

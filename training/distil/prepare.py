@@ -18,6 +18,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import numpy as np
 from tokenizers import Tokenizer
 
+from director_ai.core.scoring.judging import CLAIM_QUESTION, CONTEXT_END, with_context
 from training import grounded
 from training.pairs import LABELS, SETTINGS, load, said_of, written_items
 
@@ -68,7 +69,6 @@ def log(*what) -> None:
 
 # ---- claims: does a sentence state anything? Asked of the same network, with a fixed premise.
 
-CLAIM_QUESTION = "Does this state something?"
 PAIRED = ("b", "f")
 """Files of training/claims in which two lines are a minimal pair."""
 
@@ -146,7 +146,7 @@ def out_of_context(hypothesis: str, premise: str, rnd: random.Random) -> str:
         return hypothesis
     parts = [part for part in _CUT.split(premise) if 3 <= len(part.split()) <= 30]
     before = [rnd.choice(parts)] if parts and rnd.random() < 0.6 else []
-    return grounded.with_context(rnd.choice(QUESTIONS) if rnd.random() < 0.5 or not before else "", before, hypothesis)
+    return with_context(hypothesis, rnd.choice(QUESTIONS) if rnd.random() < 0.5 or not before else "", before)
 
 
 _files: dict = {}
@@ -232,7 +232,7 @@ def tokens(a, pool) -> None:
         labels=np.asarray([m[2] for m in made], np.int64),
         weights=np.asarray([m[4] for m in made], np.float32),
         sources=np.asarray([place[m[3]] for m in made], np.int16),
-        context=np.asarray([grounded.CONTEXT_END in m[1] for m in made]),
+        context=np.asarray([CONTEXT_END in m[1] for m in made]),
         names=np.asarray(names),
     )
     log("train tokens", len(found["ids"]))
@@ -467,7 +467,7 @@ def evaluation(a, pool) -> None:
                     said.append((s.strip(), 0, before[-2:]))
                 before.append(s.strip())
         for text, label, before in said:
-            behind = grounded.with_context(case["question"], before, text)
+            behind = with_context(text, case["question"], before) or text
             for fact in facts:
                 sets["answers/single"].append({"premise": fact, "hypothesis": text})
                 sets["context/single"].append({"premise": fact, "hypothesis": behind})

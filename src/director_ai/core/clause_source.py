@@ -45,8 +45,8 @@ class PlacedClause:
     """It is written as part of a JSON string."""
     is_scalar: bool = False
     """It is a number, true or false in JSON."""
-    heading: str = ""
-    """The heading or lead-in that it stands under."""
+    headings: tuple[str, ...] = ()
+    """The heading and the lead-in that it stands under."""
     preceding: tuple[str, ...] = ()
     """The clauses before it, as the model wrote them."""
 

@@ -299,7 +299,7 @@ def _sign_later(trail: weakref.ref[AuditTrail], process: int) -> None:
 
 def _key_of(database: Database, path: Path) -> SigningKey:
     """Return the key of a trail, made where both are new."""
-    # Looked for again behind the rows: another process makes the key before it writes its first row.
+    # The second look: a process that starts beside us creates the key before it writes its first row.
     if not path.exists() and database.read(chain.has_rows) and not path.exists():
         raise ConfigError(
             "the signing key of the trail is not at its place; put it back, or give signing_key its path: "

@@ -33,7 +33,6 @@ _MOST_TEXTS: Final = 8
 _MOST_OFFERS: Final = 12
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|_{1,3}|`)(?=\S)(.+?)(?<=\S)\1")
 _VALUE: Final = "\0"
-_LIST_MARK: Final = re.compile(r"\A\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _SPACES: Final = re.compile(r"\s+")
 _ADDED: Final = re.compile(
     r"\s*(?:(?:of|after|from) (?:the |a |your )?[^\W\d_]+)?(?:,? and (?!(?:only|if|for)\b)[^\d,;:()]+)?"
@@ -123,8 +122,8 @@ def _goes_on(mine: str, theirs: str) -> bool:
 
 
 def _plainly(text: str) -> str:
-    """Return a text in lower case, without emphasis, list mark and superfluous spaces."""
-    return _SPACES.sub(" ", _LIST_MARK.sub("", _EMPHASIS.sub(r"\2", text))).strip().lower()
+    """Return a text in lower case, without emphasis and superfluous spaces."""
+    return _SPACES.sub(" ", _EMPHASIS.sub(r"\2", text)).strip().lower()
 
 
 def _nearest(said: Reading, evidence: Iterable[str]) -> Iterator[Reading]:

@@ -1,4 +1,4 @@
-"""A claim that means something only as an answer is judged once more, behind what was asked and said before it."""
+"""A claim that means something only as an answer is judged once more, with what was asked and said before it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from director_ai import CoherenceScorer, GroundTruthStore
-from director_ai.core.scoring.judging import CLAIM_QUESTION, CONTEXT_END, behind
+from director_ai.core.scoring.judging import CLAIM_QUESTION, CONTEXT_END, with_context
 
 FACT = "Volunteers may park in yard B free of charge."
 QUESTION = "May a volunteer leave his car in yard B?"
@@ -92,9 +92,9 @@ def test_a_claim_cannot_end_its_own_context(arrow: str) -> None:
 
 
 def test_the_context_is_the_end_of_the_question_and_the_last_two_sentences() -> None:
-    text = behind("He may.", "x " * 600 + "May he?", ["One.", "Two.", "Three."])
+    text = with_context("He may.", "x " * 600 + "May he?", ["One.", "Two.", "Three."])
     context, claim = text.split(CONTEXT_END)
     assert claim == "He may."
     assert context.endswith("May he? Two. Three.")
     assert len(context) < 430
-    assert behind("He may.", "", []) == ""
+    assert with_context("He may.", "", []) == ""

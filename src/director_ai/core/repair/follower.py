@@ -137,7 +137,7 @@ class RepairFollower:
         if prepared is None or not is_usual or clause.text.strip() != prepared[0]:
             return None, 0.0
         _, fate, spent = prepared
-        if (fate.clause.heading, fate.clause.preceding) != (clause.heading, clause.preceding):
+        if (fate.clause.headings, fate.clause.preceding) != (clause.headings, clause.preceding):
             return None, 0.0
         verdict = dataclasses.replace(fate.verdict, clause=clause.text, start=clause.start)
         return fate._replace(clause=clause, verdict=verdict, body=body_of(clause.text)), spent

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from director_ai.core.clause_source import ValueClause
 from director_ai.core.repair.answers import read_candidates, read_evidence, read_score, trouble_of
-from director_ai.core.repair.setting import names_something_else, unsure_of
+from director_ai.core.repair.setting import facts_in_setting, unsure_of
 from director_ai.core.scoring.claims import body_of
 from director_ai.core.scoring.coherence import ClauseVerdict
 from director_ai.core.scoring.escalation import correction_in
@@ -282,13 +282,9 @@ def _offers(
 ) -> Plan[list[tuple[str, ...] | str]]:
     """Return what a rewriter offers for each clause, or why there is nothing."""
     offers: list[tuple[str, ...] | str] = []
-    fitting: list[list[str]] = []
-    """Of each clause, the facts that know all that it stands under."""
-    for (clause, verdict), found in zip(pairs, evidence, strict=True):
-        chunks = () if isinstance(found, str) else found
-        fitting.append(
-            [chunk.text for chunk in chunks if not names_something_else(clause, tools.question, chunk, chunks, unsure)]
-        )
+    fitting: dict[int, list[str]] = {}
+    """By the place of a clause, the facts that may correct it."""
+    for place, ((clause, verdict), found) in enumerate(zip(pairs, evidence, strict=True)):
         if not tools.rewrites:
             offers.append("no_rewriter")
         elif verdict.verdict == "not_evaluated":
@@ -302,18 +298,19 @@ def _offers(
         elif _may_go_on(clause):
             offers.append("may_go_on")
         elif not _is_plain(clause):
-            offers.append("marked")  # struck out, quoted, crossed: what is put there would be, too
+            offers.append("marked")  # struck out or quoted: what replaced it would be, too
         else:
-            offers.append(() if fitting[-1] else "other_subject")
+            chunks = facts_in_setting(clause, tools.question, found, unsure)
+            fitting[place] = [chunk.text for chunk in chunks]
+            offers.append(() if chunks else "other_subject")
     places = [place for place, offer in enumerate(offers) if offer == ()]
-    texts = [_labelled(pairs[place][0], _body(pairs[place][0])) for place in places]
+    texts = [_body(pairs[place][0]) for place in places]
     items = [(text, fitting[place]) for place, text in zip(places, texts, strict=True)]
     outcomes = (yield from _asked("rewrite", "rewriter", items, (items,))) if items else []
     for place, text, outcome in zip(places, texts, outcomes, strict=True):
         longest = max(_SHORTEST_CAP, int(tools.longest * len(text)))
-        clause, verdict = pairs[place]
-        offer = _without_label(clause, read_candidates(outcome, text, longest))
-        offers[place] = _with_correction(offer, verdict, text, longest)
+        offer = read_candidates(outcome, text, longest)
+        offers[place] = _with_correction(offer, pairs[place][1], text, longest)
     return offers
 
 
@@ -354,7 +351,7 @@ def _supported(
     judge = tools.judge_rewrite or tools.judge
     chosen: list[tuple[str, ClauseVerdict] | None] = [None] * len(pairs)
     candidates = [
-        (place, text, _clauses_of(pairs[place][0], text))
+        (place, text, _clauses_of(text))
         for place, offer in enumerate(offers)
         if not isinstance(offer, str)
         for text in offer
@@ -371,23 +368,10 @@ def _supported(
     return chosen
 
 
-def _clauses_of(clause: PlacedClause, text: str) -> list[Clause]:
+def _clauses_of(text: str) -> list[Clause]:
     segmenter = ClauseSegmenter()
-    written = _labelled(clause, text)
-    return [*segmenter.feed(written), *segmenter.finish()]
+    return [*segmenter.feed(text), *segmenter.finish()]
 
 
 def _body(clause: PlacedClause) -> str:
     return clause.text[slice(*body_of(clause.text))]
-
-
-def _labelled(clause: PlacedClause, text: str) -> str:
-    return f"{clause.label}: {text}" if clause.label else text
-
-
-def _without_label(clause: PlacedClause, offer: tuple[str, ...] | str) -> tuple[str, ...] | str:
-    """Return offers as they can stand in the clause's place."""
-    if isinstance(offer, str) or not clause.label:
-        return offer
-    label = f"{clause.label}: "
-    return tuple(text.removeprefix(label) for text in offer if text.startswith(label)) or "rewrite_blank"

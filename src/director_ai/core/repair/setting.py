@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from director_ai.core.scoring.coordination import has_verb, spoken_words
 from director_ai.core.scoring.same_subject import content_words, foreign_words
-from director_ai.core.scoring.slots.reading import Reading
+from director_ai.core.scoring.slots.reading import read_once
 from director_ai.core.scoring.slots.stems import stem
 from director_ai.core.segment import split_sentences
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from director_ai.core.clause_source import PlacedClause
+    from director_ai.core.scoring.slots.reading import Reading
     from director_ai.core.types import EvidenceChunk
 
-__all__ = ["Setting", "names_something_else", "unsure_of"]
+__all__ = ["Setting", "facts_in_setting", "unsure_of"]
 
 _REMEMBERED: Final = 3
 _LONGEST: Final = 500
@@ -33,16 +34,16 @@ _SETS_SCENE: Final = re.compile(
     r"\W*(?:in|at|for|with|on|from|under|as for|as to|regarding|concerning|about|unlike)\b", re.IGNORECASE
 )
 _ADDRESS: Final = re.compile(r"\S+@\S+|https?://\S+")
-_GOES_ON: Final = re.compile(r"\W*(?:and|or|but|what about|how about)\b", re.IGNORECASE)
+_CONTINUES: Final = re.compile(r"\W*(?:and|or|but|what about|how about)\b", re.IGNORECASE)
 _NARROWS: Final = frozenset(
     "for in at on with without of from about if when while during under per by as between after before since until "
     "versus than instead".split()
 )
-_FALSE: Final = frozenset(
-    "another other old former wrong false untrue incorrect myth lie joke mistake write writes wrote sign claim "
-    "claims".split()
+_NOT_AS_IT_IS: Final = frozenset(
+    "another other old former wrong false untrue incorrect myth lie joke mistake write writes wrote claim claims "
+    "claimed".split()
 )
-"""Who asks for these does not ask what is so: "Which year would be wrong?"."""
+"""A question with one of these does not ask what is true here and now: "Which year would be wrong?"."""
 _SHORT_IS: Final = frozenset({"what's", "it's", "that's", "who's", "how's", "where's", "there's", "here's", "let's"})
 _SAYS_NOTHING: Final = frozenset(
     map(
@@ -76,8 +77,8 @@ class Setting:
     def see(self, clause: PlacedClause) -> PlacedClause:
         """Return a clause with what it stands under."""
         leads_in = clause.kind in {"item", "row"} or self._labels_item or not self._in_list
-        heading = "\n".join(text for text in (self._heading, self._lead_in if leads_in else "") if text)
-        return dataclasses.replace(clause, heading=heading, preceding=self._preceding)
+        headings = tuple(text for text in (self._heading, self._lead_in if leads_in else "") if text)
+        return dataclasses.replace(clause, headings=headings, preceding=self._preceding)
 
     def place(self, clause: PlacedClause) -> PlacedClause:
         """Return the same, and go on to the next clause."""
@@ -109,44 +110,47 @@ def unsure_of(action: str, verdict: str, text: str) -> str:
     return text if action == "keep" and verdict != "supported" else ""
 
 
-def names_something_else(
-    clause: PlacedClause,
-    question: str,
-    chunk: EvidenceChunk,
-    chunks: Sequence[EvidenceChunk],
-    unsure: Sequence[str] = (),
-) -> bool:
-    """Whether a clause stands under something that the fact which is to correct it does not mention.
+def facts_in_setting(
+    clause: PlacedClause, question: str, chunks: Sequence[EvidenceChunk], unsure: Sequence[str] = ()
+) -> list[EvidenceChunk]:
+    """Return the facts that mention everything a clause stands under: only these may correct it.
 
-    `chunks` are all facts that were found: a question may be wider than one of them ("What do I get with this?").
-    `unsure` are the clauses shown before it that no fact supports. "And the castle? Admission is 9 EUR." is no error
-    about the museum.
+    A wide question ("What do I get with this account?") need only be known to the facts together. `unsure` are the
+    clauses shown before it that no fact supports: "And the castle? Admission is 9 EUR." is no error about the museum.
     """
     scenes = [text for text in clause.preceding if _SETS_SCENE.match(text) and not _leads_in(text)]
-    under = [text for text in (*clause.heading.split("\n"), *scenes, *_since_title(unsure)) if text.strip()]
+    under = [_words_of(text) for text in (*clause.headings, *scenes, *_since_title(unsure))]
     asked = split_sentences(question[-_LONGEST:].strip())[-1:]
     if not under and not asked:
-        return False
-    said = Reading(clause.text)
-    known = {*said.t.stems, *Reading(chunk.text).t.stems}
-    if any(_is_foreign(_said_in(Reading(_ADDRESS.sub("", text))), known) for text in under):
-        return True
-    known_at_all = known.union(*(Reading(each.text).t.stems for each in chunks))
-    for text in asked:
-        question_read = Reading(_ADDRESS.sub("", text))
-        words, narrowed = _asked_in(question_read), _narrowed_to(question_read)
-        numbers = {word for word in words if word[:1].isdigit()}
-        if _is_narrow(text, words, said):
-            return _is_foreign(words, known)
-        return _is_foreign(narrowed, known_at_all) or _is_foreign(numbers, known)
-    return False
+        return list(chunks)
+    said = read_once(clause.text)
+    known = [{*said.t.stems, *read_once(chunk.text).t.stems} for chunk in chunks]
+    for sentence in asked:
+        reading = read_once(_ADDRESS.sub("", sentence))
+        words = _asked_in(reading)
+        if _is_narrow(sentence, words, said):
+            under.append(words)
+        elif _is_foreign(_narrowed_to(reading), set().union(*known)):
+            return []
+        else:
+            under.append({word for word in words if word[:1].isdigit()})
+    return [
+        chunk for chunk, words in zip(chunks, known, strict=True) if not any(_is_foreign(each, words) for each in under)
+    ]
+
+
+def _words_of(text: str) -> set[str]:
+    return _said_in(read_once(_ADDRESS.sub("", text)))
 
 
 def _is_narrow(question: str, words: set[str], said: Reading) -> bool:
     """Whether a question asks for just what a clause tells, or for one thing more: "And in winter?"."""
-    spoken = spoken_words(question)
     told = {word for at in range(len(said.t.sentences)) for word in content_words(said, at)}
-    return _GOES_ON.match(question) is not None or not has_verb(spoken) or bool(words & told - _SAYS_NOTHING)
+    return (
+        _CONTINUES.match(question) is not None
+        or not has_verb(spoken_words(question))
+        or bool(words & told - _SAYS_NOTHING)
+    )
 
 
 def _since_title(texts: Sequence[str]) -> list[str]:
@@ -185,7 +189,7 @@ def _said_in(reading: Reading, begin: int = 0) -> set[str]:
 
 def _asked_in(reading: Reading) -> set[str]:
     """Return all words of a question, owners among them: "Zeta's"."""
-    return _said_in(reading) | (_FALSE & set(reading.t.words)) | _owners(reading)
+    return _said_in(reading) | (_NOT_AS_IT_IS & set(reading.t.words)) | _owners(reading)
 
 
 def _narrowed_to(reading: Reading) -> set[str]:
@@ -197,7 +201,7 @@ def _narrowed_to(reading: Reading) -> set[str]:
         if word in _NARROWS or (word == "to" and t.words[i + 1] in {"the", "a", "an", "my", "our", "your"})
     )
     begin = next(narrows, len(t.words)) if has_verb(spoken_words(t.text)) else 0
-    return _said_in(reading, begin) | (_FALSE & set(t.words)) | _owners(reading)
+    return _said_in(reading, begin) | (_NOT_AS_IT_IS & set(t.words)) | _owners(reading)
 
 
 def _owners(reading: Reading) -> set[str]:

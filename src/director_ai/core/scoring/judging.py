@@ -44,11 +44,11 @@ __all__ = [
     "Ask",
     "Circumstances",
     "Judgement",
-    "behind",
-    "favourable",
     "judge_clauses",
+    "more_supportive",
     "read_chunks",
     "remember",
+    "with_context",
     "without_model",
 ]
 
@@ -64,11 +64,13 @@ Judgement = Generator[Ask, Any, list[ClauseVerdict]]
 CLAIM_QUESTION = "Does this state something?"
 """The premise with which the bundled model tells a claim from small talk: "supported" means that it is a claim."""
 CONTEXT_END = " \u21d2 "
-"""What stands before it in a hypothesis was asked or said before the claim; the bundled model judges the rest."""
+"""Separates the context in a hypothesis (what was asked and said before) from the claim to be judged."""
 _MOST_CONTEXT = 400
-"""Characters of what was asked that stand before a claim; of a longer text, its end."""
+"""Characters of a question that the model reads before a claim; of a longer question, its end."""
+_SENTENCES_OF_CONTEXT = 2
+"""As many as in the training data (`training.grounded`)."""
 _NO_ARROWS = {0x21D2: "=>", 0x21CF: "=/>"}
-"""A claim must not end its own context: the tokenizer reads both as one arrow."""
+"""Arrows in a text are spelled out, because the tokenizer reads both as the end of the context."""
 MARGIN = 0.8
 """Probability with which one fact must entail a rewrite: more than what keeps a clause that the model wrote itself."""
 _DOUBTFUL = 0.3
@@ -192,7 +194,7 @@ def _judged(waiting: Sequence[_Open], circumstances: Circumstances) -> Generator
             if alone
             and verdict.verdict == "unsupported"
             and verdict.contradiction != 1.0
-            and (text := behind(each.claim.text, circumstances.prompt, each.preceding))
+            and (text := with_context(each.claim.text, circumstances.prompt, each.preceding))
         }
         for place, verdict in (yield from _judged_in_context(again, circumstances)):
             found[place] = verdict
@@ -202,31 +204,28 @@ def _judged(waiting: Sequence[_Open], circumstances: Circumstances) -> Generator
 def _judged_in_context(
     again: Mapping[int, tuple[_Open, list[Opinion], str]], circumstances: Circumstances
 ) -> Generator[Ask, Any, list[tuple[int, ClauseVerdict]]]:
-    """Return verdicts on claims that were not clear by themselves: "Yes, he may." means something only as an answer.
-
-    Of each premise the opinion counts that supports the claim more.
-    """
+    """Judge claims again that had no support by themselves: "Yes, he may." means something only as an answer."""
     pairs = [(premise, text) for each, _, text in again.values() for premise in each.premises]
     answer = (yield from _predicted(pairs)) if pairs else []
     if answer is None:
         return [(place, _failed(each, "model_error")) for place, (each, _, _) in again.items()]
     rest, found = iter(answer), []
     for place, (each, alone, _) in again.items():
-        opinions = favourable(alone, itertools.islice(rest, len(each.premises)))
+        opinions = more_supportive(alone, itertools.islice(rest, len(each.premises)))
         found.append((place, _weighed(each, opinions, circumstances)))
     return found
 
 
-def favourable(alone: Iterable[Opinion], in_context: Iterable[Opinion]) -> list[Opinion]:
-    """Return for each premise the opinion that supports a claim more: of the claim alone, or in its context."""
+def more_supportive(alone: Iterable[Opinion], in_context: Iterable[Opinion]) -> list[Opinion]:
+    """Return for each premise the opinion that supports a claim more: on the claim alone, or in its context."""
     pairs = zip(alone, in_context, strict=True)
     return [first if first.supported >= second.supported else second for first, second in pairs]
 
 
-def behind(claim: str, question: str, preceding: Sequence[str]) -> str:
-    """Return a claim as the model reads it behind what was asked and said before it; "" if there is nothing."""
+def with_context(claim: str, question: str, preceding: Sequence[str]) -> str:
+    """Return a claim with what was asked and said before it, as the model reads both; "" if there is no context."""
     asked = " ".join(question[-_MOST_CONTEXT:].split())
-    context = " ".join(text for text in (asked, *(each.strip() for each in preceding[-2:])) if text)
+    context = " ".join(text for text in (asked, *(each.strip() for each in preceding[-_SENTENCES_OF_CONTEXT:])) if text)
     return f"{_without_arrows(context)}{CONTEXT_END}{_without_arrows(claim)}" if context else ""
 
 
