@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# go.sh unpack PART | prepare [LIMIT] | start [pipeline arguments] | status [LINES] | wait SECONDS [MARKER] | fetch N
+# go.sh unpack PART | prepare tokens|extra|eval [LIMIT] | start [pipeline arguments] | status [LINES] | wait SECONDS [MARKER] | fetch N
 # Files live in $KEPT (outside the repository), so that they stay between calls.
 set -u
 KEPT=${KEPT:-/root/kept}
@@ -12,27 +12,25 @@ way=${1:-status}; shift || true
 case $way in
 unpack)  # the folder of one part; whatever can be put together is
   cp -r "$1"/. "$KEPT"/
-  [ -f "$KEPT/code.tar.xz" ] && [ ! -d "$KEPT/code" ] && tar xJf "$KEPT/code.tar.xz" -C "$KEPT"
-  if [ -f "$KEPT/entailer.onnx.xz" ] && [ ! -f "$KEPT/data/entailer.onnx" ]; then
-    $PY -c "import lzma,sys;open(sys.argv[2],'wb').write(lzma.open(sys.argv[1]).read())" "$KEPT/entailer.onnx.xz" "$KEPT/data/entailer.onnx.part" && mv "$KEPT/data/entailer.onnx.part" "$KEPT/data/entailer.onnx"
-  fi
-  if [ -f "$KEPT/mpnet.gz.0" ] && [ -f "$KEPT/mpnet.gz.1" ] && [ -f "$KEPT/mpnet.gz.2" ] && [ ! -f "$KEPT/data/mpnet.npz" ]; then
-    cat "$KEPT"/mpnet.gz.[0-2] | gzip -d > "$KEPT/data/mpnet.npz.part" && (cd "$KEPT" && echo "$(cat mpnet.sha256)  data/mpnet.npz.part" | sha256sum -c) && mv "$KEPT/data/mpnet.npz.part" "$KEPT/data/mpnet.npz"
-  fi
-  if [ -f "$KEPT/teacher.gz.0" ] && [ -f "$KEPT/teacher.gz.1" ] && [ -f "$KEPT/teacher.gz.2" ] && [ ! -f "$W/teacher.npz" ]; then
-    cat "$KEPT"/teacher.gz.[0-2] | gzip -d > "$W/teacher.part" && (cd "$KEPT" && echo "$(cat teacher.sha256)  work/teacher.part" | sha256sum -c) && mv "$W/teacher.part" "$W/teacher.npz"
-  fi
-  ls -la "$KEPT" "$KEPT/data"; nvidia-smi -L 2>/dev/null; nproc ;;
-prepare)
+  whole() {  # whole NAME TO: the parts of one gzipped file, when its last is there
+    [ -f "$KEPT/$1.sha256" ] && [ ! -f "$2" ] && cat "$KEPT/$1".gz.* | gzip -d > "$2.part" 2> /dev/null &&
+      echo "$(cat "$KEPT/$1.sha256")  $2.part" | sha256sum -c --quiet && mv "$2.part" "$2"
+  }
+  mkdir -p "$KEPT/data"
+  [ -f "$KEPT/code.tar.xz" ] && [ ! -d "$KEPT/code" ] && mkdir "$KEPT/code" && tar xJf "$KEPT/code.tar.xz" -C "$KEPT/code"
+  whole entailer "$KEPT/data/entailer.onnx"
+  whole mpnet "$KEPT/data/mpnet.npz"
+  whole teacher "$W/teacher.npz"
+  for name in pairs.jsonl.xz held.json; do [ -f "$KEPT/$name" ] && mv "$KEPT/$name" "$W/$name"; done
+  ls -la "$KEPT" "$KEPT/data" "$W"; nvidia-smi -L 2>/dev/null; nproc ;;
+prepare)  # tokens | extra | eval: from pairs.jsonl.xz, data/train and data/dev
   cd "$KEPT/code"
-  for what in train eval extra; do
-    setsid nohup nice -n $([ $what = train ] && echo 0 || echo 10) $PY -m training.distil.prepare $what --data "$KEPT/data" --work "$W" ${1:+--limit $1} ${WORKERS:+--workers $WORKERS} > "$KEPT/prepare-$what.log" 2>&1 < /dev/null &
-  done
+  setsid nohup $PY -m training.distil.prepare "$1" --data "$KEPT/data" --work "$W" ${2:+--limit $2} ${WORKERS:+--workers $WORKERS} > "$KEPT/prepare-$1.log" 2>&1 < /dev/null &
   echo started ;;
 start)
   cd "$KEPT/code"
   rm -f "$W"/*.phase "$W/all.done"
-  setsid nohup $PY -m training.distil.pipeline --data "$KEPT/data" --work "$W" "$@" >> "$KEPT/log" 2>&1 < /dev/null &
+  setsid nohup $PY -m training.distil.pipeline --data "$KEPT/data" --work "$W" --out "$W/sparts" "$@" >> "$KEPT/log" 2>&1 < /dev/null &
   echo started ;;
 status)
   tail -n 2 "$KEPT"/prepare-*.log 2>/dev/null | cut -c1-300; tail -n "${1:-25}" "$KEPT/log" 2>/dev/null | cut -c1-1500; ls "$W"
@@ -46,10 +44,7 @@ fetch)
   case $1 in
   1) cp $(ls tparts/* | head -n 4) "$OUT"/ ;;
   2) cp $(ls tparts/* | tail -n +5 | head -n 4) "$OUT"/; sha256sum teacher.npz > "$OUT/teacher.sha256"; cp "$KEPT/log" "$OUT/log.txt" ;;
-  3) cp sparts/* "$OUT"/; sha256sum int8/model.onnx > "$OUT/student.sha256"; cp "$KEPT/log" "$OUT/log.txt"; cp eval-logits.npz figures.txt figures.json answers.json "$OUT"/ 2>/dev/null
-     cd "$OUT" && tar cf reports.tar log.txt student.sha256 figures.txt figures.json answers.json; rm -f log.txt student.sha256 figures.txt figures.json answers.json ;;
-  4) cp fparts/* "$OUT"/; sha256sum student-fp16.npz > "$OUT/student-fp16.sha256" ;;
-  5) tar cf "$OUT/logs.tar" -C "$W" teacher-log.json student-log.json figures.txt figures.json -C "$KEPT" log prepare-train.log prepare-eval.log prepare-extra.log ;;
+  3) cp sparts/* "$OUT"/; cp "$KEPT/log" "$OUT/log.txt"; cp eval-logits.npz "$OUT"/; tar cf "$OUT/reports.tar" figures.txt figures.json answers.json teacher-log.json student-log.json -C "$KEPT" $(cd "$KEPT" && ls prepare-*.log) ;;
   esac
   ls -la "$OUT" ;;
 esac

@@ -168,6 +168,8 @@ def shipped_state(a) -> dict[str, torch.Tensor]:
 
     from training.restore import weights
 
+    if not wait_for(a.data / "entailer.onnx", 300):
+        raise RuntimeError("there is no entailer.onnx")
     return {n: torch.tensor(v) for n, v in weights(onnx.load(a.data / "entailer.onnx")).items()}
 
 
@@ -215,7 +217,7 @@ def opinions(a, w: Work) -> None:
         found["teacher"] = out.astype(np.float16)
         order = np.flatnonzero(known)
     else:  # the shipped model's alone, where it is asked to stay as it is
-        order = np.flatnonzero(~(w.own | w.claims | w.train["context"]))
+        order = np.flatnonzero(~(w.own | w.claims))
     left = max(5.0, a.opinions - (time.monotonic() - begun), 0.28 * a.opinions if a.teacher else 0)
     ours = judge(bert(shipped_state(a)), as_bert(both), seconds=left, order=order)
     known = ~np.isnan(ours[:, 0])
@@ -242,9 +244,7 @@ def student(a, w: Work) -> None:
     t = torch.from_numpy(said["teacher"].astype(np.float32)) if a.teacher else s
     count = len(tokens)
     grow = lambda values, fill: np.concatenate([values, np.full(count - w.rows, fill, values.dtype)])  # noqa: E731
-    # The mean of the logits ranks better than either, but the shipped model has never seen a context.
-    alone = torch.from_numpy(grow(w.grounded | w.train["context"], False))[:, None]
-    soft = torch.softmax(torch.where(alone, t, (t + s) / 2) / a.warmth, -1)
+    soft = torch.softmax((t + s) / 2 / a.warmth, -1)  # the mean of the logits ranks better than either
     known = ~torch.isnan(soft).any(-1)
     soft = torch.nan_to_num(soft).to(device)
     labelled = np.arange(count) < w.rows
@@ -284,54 +284,6 @@ def student(a, w: Work) -> None:
     (a.work / "student.part").rename(a.work / "student.pt")
     save_parts(state, a.work, a.out)
     log("student saved")
-
-
-def selftest(a, w: Work) -> None:
-    """A minute early: does everything run on this device, and how fast?"""
-    count = min(w.rows, 60_000 if device.type == "cuda" else 24)
-    part = {
-        "ids": w.train["ids"][: w.train["starts"][count]],
-        "types": w.train["types"][: w.train["starts"][count]],
-        "starts": w.train["starts"][: count + 1],
-    }
-    tokens, labels = as_bert(part), w.train["labels"][:count]
-    net = bert(shipped_state(a))
-    for _ in range(2):
-        begun = time.monotonic()
-        said = judge(net, tokens)
-        spent = time.monotonic() - begun
-    log(
-        "selftest: shipped judges",
-        int(len(part["ids"]) / spent),
-        "tokens/s; says supported rightly",
-        round(float(((said.argmax(1) == 0) == (labels == 0)).mean()), 3),
-    )
-    goal = torch.from_numpy(labels).to(device)
-    fit(
-        net,
-        tokens,
-        lambda logits, rows: hard_loss(logits, goal[rows], torch.full((len(rows),), 0.02, device=device)).mean(),
-        np.arange(count),
-        seconds=6,
-        rate=1e-6,
-        budget=a.budget,
-        seed=3,
-        most=60 if device.type == "cuda" else 1,
-        name="selftest: student",
-    )
-    if (a.data / "mpnet.npz").exists():
-        tokens, net = as_mpnet(part), mpnet(a.data / "mpnet.npz")
-        for _ in range(2):
-            begun = time.monotonic()
-            said = judge(net, tokens)
-            spent = time.monotonic() - begun
-        log(
-            "selftest: teacher judges",
-            int(len(part["ids"]) / spent),
-            "tokens/s",
-            "finite",
-            bool(np.isfinite(said).all()),
-        )
 
 
 def figures(stored, logits: np.ndarray, *, say=print) -> dict:
@@ -456,19 +408,12 @@ def main() -> None:
     parser.add_argument("--written-share", type=float, default=0.5)
     parser.add_argument("--extra-weight", type=float, default=1.0)
     a = parser.parse_args()
-    log("waiting for pairs and weights")
-    for path in (a.work / "train.npz", a.data / "entailer.onnx"):
-        if not wait_for(path, 900):
-            raise SystemExit(f"{path} is missing")
+    log("waiting for pairs")
+    if not wait_for(a.work / "train.npz", 900):
+        raise SystemExit("there are no tokens: go.sh prepare tokens")
     w = Work(a)
     phases = [(opinions, "opinions.npz"), (student, "student.pt"), (evaluate, "figures.txt")]
     if a.teacher:
-        if not (a.work / "teacher.npz").exists():
-            try:
-                selftest(a, w)
-            except Exception:
-                traceback.print_exc()
-                log("FAILED selftest")
         if not wait_for_any([a.work / "teacher.npz", a.data / "mpnet.npz"], 900):
             raise SystemExit("there is neither a teacher nor its base")
         phases = [(teacher, "teacher.npz"), (early, "early.phase"), *phases]
