@@ -44,12 +44,13 @@ bench: $(VENV)/.installed-dev ## measure everything we claim, peers beside it, a
 	$(RUN)python benchmarks/kernel.py --save
 	$(RUN)python benchmarks/segmenter.py --save
 	$(RUN)python benchmarks/slots.py --save
-	$(RUN)python benchmarks/model.py --rows 12 --rounds 5 --save
+	$(RUN)python benchmarks/model.py --rows 40 --rounds 5 --save
 	$(RUN)python benchmarks/knowledge.py --facts 1000,4000 --rows 50 --save
 	$(RUN)python benchmarks/scoring.py --rows 12 --cases 30 --save
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli
 	$(RUN)python benchmarks/answers.py --save
+	$(RUN)python benchmarks/answers.py benchmarks/answers_test/test.jsonl --save
 	$(RUN)python benchmarks/injection.py --save
 	$(RUN)python benchmarks/pii.py --save
 	$(RUN)python benchmarks/merge.py --peer --save

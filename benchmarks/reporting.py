@@ -46,7 +46,7 @@ def shown(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if not isinstance(value, float):
-        return str(value)
+        return "–" if value is None else str(value)
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
 
 

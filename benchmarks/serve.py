@@ -13,9 +13,10 @@ their own on one machine. Answers are made of right and wrong passages; about ev
                   client has it (where nothing is guarded: to when the client has that token)
     first clause  from the request to the first clause, less what the upstream took to say it
 
-Counted are clauses while all streams were open. CPU is that of the proxy, in parts of one core; memory is what it grew
-by. `clients` and `upstream` are what those took of a core: where one comes near 1, the figures are theirs. In model
-mode `limit` is how many streams the model's own time allows; nothing is remembered from one clause to the next.
+Counted are clauses while all streams were open; where there was no such time, they were too many and have no figure.
+CPU is that of the proxy, in parts of one core; memory is what it grew by. `clients` and `upstream` are what those took
+of a core: where one comes near 1, the figures are theirs. In model mode `limit` is how many streams the model's own
+time allows; nothing is remembered from one clause to the next.
 """
 
 from __future__ import annotations
@@ -139,8 +140,8 @@ def _when(heard: Row, length: int) -> float | None:
     return heard["times"][at] if at < len(heard["times"]) else None
 
 
-def _quantile(values: Sequence[float], at: float) -> float:
-    return float(np.percentile(values, at)) * 1e3 if len(values) else float("nan")
+def _quantile(values: Sequence[float], at: float) -> float | None:
+    return float(np.percentile(values, at)) * 1e3 if len(values) else None
 
 
 def measure_delay(options: argparse.Namespace, folder: Path, console: Console) -> Row:
@@ -161,7 +162,8 @@ def measure_delay(options: argparse.Namespace, folder: Path, console: Console) -
                 row = figures(way, streams, answers, *place.load(streams, max(0.5, streams / 100)))
             row["way"] = way if workers == 1 else f"{way}, {workers} workers"
             found["rows"].append(row)
-            told = f"{row['added p50, ms']:.1f} / {row['added p99, ms']:.1f} ms"
+            p50, p99 = row["added p50, ms"], row["added p99, ms"]
+            told = "too many: they were never all open at once" if p50 is None else f"{p50:.1f} / {p99:.1f} ms"
             console.print(f"{row['way']}, {streams} streams: {told}")
     return found
 
@@ -199,7 +201,7 @@ def measure_overload(options: argparse.Namespace, folder: Path, console: Console
 
 def goals(saved: Row) -> list[Row]:
     """What was promised beside what was found."""
-    figures: list[tuple[str, float, float]] = []
+    figures: list[tuple[str, float | None, float]] = []
     delay = saved.get("delay", {})
     for row in delay.get("rows", ()):
         if (row["way"].partition(",")[0], row["streams"]) == ("heuristic", HELD):
@@ -209,7 +211,12 @@ def goals(saved: Row) -> list[Row]:
         name = f"asked 3 times as much as {row['limit']}"
         figures.append((f"{name}: neither served as guarded nor refused with Retry-After", _unsound(row), 0))
     return [
-        {"goal": name, "found": found, "wanted": f"at most {most:g}", "reached": "yes" if found <= most else "NO"}
+        {
+            "goal": name,
+            "found": found,
+            "wanted": f"at most {most:g}",
+            "reached": "yes" if found is not None and found <= most else "NO",
+        }
         for name, found, most in figures
     ]
 

@@ -59,6 +59,20 @@ def test_what_is_neither_guarded_nor_refused_in_order_is_counted() -> None:
     assert (goal["found"], goal["reached"]) == (6, "NO")
 
 
+def test_streams_that_were_never_all_open_at_once_have_no_figure_and_miss_the_goal(answers: list[serve.Answer]) -> None:
+    late = answers[0].known[-1] + 1000.0
+    times = {"s1": [float(at) for at in range(100)], "s2": [late + at for at in range(100)]}
+    heard = [
+        {"status": 200, "name": name, "answer": 0, "text": "", "is_whole": True, "sent": 0.0, "ends": [], "times": []}
+        for name in times
+    ]
+    told = {"times": times, "cpu": 0.0}
+    watch = types.SimpleNamespace(between=lambda start, end: (0.0, 0.0))
+    row = serve.figures("heuristic", 200, answers, {"heard": heard, "cpu": 0.0, "seconds": 1.0}, told, watch)
+    assert (row["clauses"], row["added p50, ms"]) == (0, None)
+    assert [goal["reached"] for goal in serve.goals({"delay": {"rows": [row]}})] == ["NO", "NO"]
+
+
 def test_a_run_gives_the_text_of_the_guard_and_refuses_who_is_too_many(
     tmp_path: Path, answers: list[serve.Answer]
 ) -> None:
