@@ -49,8 +49,8 @@ bench: $(VENV)/.installed-dev ## measure everything we claim, peers beside it, a
 	$(RUN)python benchmarks/scoring.py --rows 12 --cases 30 --save
 	$(RUN)python benchmarks/streaming_false_halt_bench.py --nli
 	$(RUN)python benchmarks/regression_suite.py --nli
-	$(RUN)python benchmarks/answers.py --save
-	$(RUN)python benchmarks/answers.py benchmarks/answers_test/test.jsonl --save
+	$(RUN)python benchmarks/answers.py --peer --save
+	$(RUN)python benchmarks/answers.py benchmarks/answers_test/test.jsonl --peer --save
 	$(RUN)python benchmarks/injection.py --save
 	$(RUN)python benchmarks/pii.py --save
 	$(RUN)python benchmarks/merge.py --peer --save

@@ -1,12 +1,16 @@
 """Whole answers as a deployment sees them: what becomes of the right ones, and of one error in each of the wrong ones.
 
     python benchmarks/answers.py [FILE] [--profiles finance general] [--list] [--save]
+    python benchmarks/answers.py [FILE] --profiles finance --peer
     python benchmarks/answers.py [FILE] --profiles finance --judge judge.jsonl [--band 0 0.9] [--missing FILE]
 
 FILE holds JSON lines, gzipped or not, with `facts`, `question`, `right`, `wrong`, `error_span`, `truth`, `kind` and
 `lang`; by default `../shared/data/dev/answers.jsonl.gz` beside the repository. Thresholds may be chosen on that file,
 so its figures are no estimate of what unseen answers meet. `answers_test/test.jsonl` is the test part: nothing is
 chosen on it. Intervals are Wilson's, 95 %.
+
+With `--peer`, the published director-ai checks each clause with the same facts, question and profile; what it does not
+approve counts as redacted. It runs as its package installs it: models that it would download are not there.
 
 With `--judge`, clauses whose support lies in the band are escalated to a language model whose answers were recorded
 (`recorded_judge.py`).
@@ -22,6 +26,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from kernel import PEER
+from peer_checks import check_clauses, clauses_of
 from recorded_judge import BUDGET, Cassette
 from reporting import RESULTS, machine, show
 from rich.console import Console
@@ -63,6 +69,38 @@ def judged(case: Case, profile: str, **options: Any) -> Row:
             found["true"] = bool(found["rewritten"]) and found["gone"] and case["truth"] in text
             found["escalated"] += [action.escalated is not None for action in wrong.actions]
         return found
+
+
+def checked_by_peer(cases: list[Case], profile: str) -> Row:
+    """The published package's row: its approvals in place of our clauses."""
+    texts, wrong_clauses = [], []
+    for case in cases:
+        if case["lang"] != "en" or case["shape"] != "text":
+            continue
+        for name in ("right", "wrong") if case["wrong"] else ("right",):
+            clauses = clauses_of(case[name])
+            texts.append({"prompt": case["question"], "facts": case["facts"], "clauses": [c.text for c in clauses]})
+            at = case[name].find(case["error_span"]) if name == "wrong" else -1
+            end = at + len(case["error_span"] or "")
+            wrong_clauses.append(
+                (case, name, [at >= 0 and c.start < end and at < c.start + len(c.text) for c in clauses])
+            )
+    approvals = [[approved for _, approved in found] for found in check_clauses(texts, profile=profile)["clauses"]]
+    right = [(case, each) for (case, name, _), each in zip(wrong_clauses, approvals, strict=True) if name == "right"]
+    answers = [each for case, each in right if case["kind"] != LEFT_OUT]
+    none = [each for case, each in right if case["kind"] == LEFT_OUT]
+    gone = [
+        any(not ok for ok, is_wrong in zip(each, where, strict=True) if is_wrong)
+        for (_, name, where), each in zip(wrong_clauses, approvals, strict=True)
+        if name == "wrong"
+    ]
+    return {
+        "profile": f"{PEER}, {profile}",
+        "right answers byte for byte": interval(sum(map(all, answers)), len(answers)),
+        "right clauses kept": interval(sum(map(sum, answers)), sum(map(len, answers))),
+        "errors gone": interval(sum(gone), len(gone)),
+        "no-info answers kept": f"{sum(map(all, none))}/{len(none)}",
+    }
 
 
 def interval(good: int, of: int) -> str:
@@ -114,12 +152,23 @@ def by_kind(found: list[Row]) -> list[Row]:
     ]
 
 
+def tell(console: Console, found: list[Row]) -> None:
+    """Which right answers were changed, and every patch."""
+    for row in found:
+        case = row["case"]
+        if not row["exact"]:
+            console.print(f"[{case['id']}] LOST {case['right']!r}\n   -> {row['right']!r}", markup=False)
+        for action in row.get("rewritten", ()):
+            console.print(f"[{case['id']}] PATCH {action.clause!r}\n   -> {action.text!r}", markup=False)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what becomes of whole answers.")
     parser.add_argument("data", nargs="?", type=Path, default=DATA)
     parser.add_argument("--profiles", nargs="+", default=list(PROFILES))
     parser.add_argument("--cases", type=int, default=0, help="as many cases; 0 for all")
     parser.add_argument("--list", action="store_true", help="show what was lost, and what was patched")
+    parser.add_argument("--peer", action="store_true", help=f"also measure {PEER}")
     parser.add_argument("--judge", type=Path, help="recorded answers of a language model")
     parser.add_argument("--band", nargs=2, type=float, metavar=("LOW", "HIGH"), help="support that is escalated")
     parser.add_argument("--missing", type=Path, help="write the prompts here that have no recorded answer")
@@ -145,14 +194,12 @@ def main() -> None:
                 "prompts without an answer": len(cassette.missing),
             }
         saved["kinds"][profile] = by_kind(found)
-        for row in found if options.list else ():
-            case = row["case"]
-            if not row["exact"]:
-                console.print(f"[{case['id']}] LOST {case['right']!r}\n   -> {row['right']!r}", markup=False)
-            for action in row.get("rewritten", ()):
-                console.print(f"[{case['id']}] PATCH {action.clause!r}\n   -> {action.text!r}", markup=False)
+        if options.list:
+            tell(console, found)
+    if options.peer:
+        saved["profiles"] += [checked_by_peer(cases, profile) for profile in options.profiles]
     for name in list(saved["profiles"][0])[1:]:
-        show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"]])
+        show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"] if name in row])
     for profile, rows in saved["kinds"].items():
         show(console, f"{profile}, by kind of error", rows)
     if cassette and options.missing:

@@ -23,13 +23,12 @@ import json
 import math
 import platform
 import random
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel import PEER, install_peer
+from kernel import PEER
+from peer_checks import check_clauses, clauses_of
 from regression_suite import passages
 from repair_delay import WARM_UP, WAYS, all_facts, measure_delay, opened_store, tokens_of
 from repair_quality import (
@@ -50,7 +49,6 @@ from rich.progress import track
 from rich.table import Table
 
 from director_ai import ProductionGuard
-from director_ai.core.segment import ClauseSegmenter
 from director_ai.core.streaming_repair import StreamingRepairer
 from director_ai.nli import load_entailer
 
@@ -159,39 +157,6 @@ def measure_speed(options: argparse.Namespace) -> Row:
 
 # Beside the peer: finished texts, heuristic mode.
 
-PROBE = """
-import json, logging, sys, time
-logging.disable(logging.CRITICAL)
-from director_ai.guard import ProductionGuard
-
-texts = json.load(open(sys.argv[1], encoding="utf-8"))
-def guard_for(facts):
-    guard = ProductionGuard.from_profile("finance")
-    guard.load_facts(facts)
-    return guard
-
-first = texts[0]
-try:
-    guard_for(first["facts"]).repair_stream(first["prompt"], "".join(first["clauses"]))
-    repairs = "no, finished texts only"
-except Exception as error:
-    repairs = f"no, repair_stream raises {type(error).__name__}"
-guard_for(first["facts"]).check(first["prompt"], first["clauses"][0])
-found, seconds = [], 0.0
-for text in texts:
-    guard = guard_for(text["facts"])
-    started = time.process_time()
-    results = [guard.check(text["prompt"], clause.strip()) for clause in text["clauses"]]
-    seconds += time.process_time() - started
-    found.append([[result.score, bool(result.approved)] for result in results])
-print("figures", json.dumps({"repairs": repairs, "clauses": found, "seconds": seconds}))
-"""
-
-
-def clauses_of(text: str) -> list[Any]:
-    segmenter = ClauseSegmenter()
-    return [*segmenter.feed(text), *segmenter.finish()]
-
 
 def run_peer(samples: Sequence[Sample], python: str | None) -> Row:
     """What the published package makes of the clauses of each text."""
@@ -199,14 +164,7 @@ def run_peer(samples: Sequence[Sample], python: str | None) -> Row:
         {"prompt": each.prompt, "facts": each.facts, "clauses": [clause.text for clause in clauses_of(each.text)]}
         for each in samples
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        python = python or install_peer(Path(folder) / "peer")
-        path = Path(folder) / "given.json"
-        path.write_text(json.dumps(given), "utf-8")
-        ran = subprocess.run([python, "-c", PROBE, str(path)], check=True, capture_output=True, text=True)
-    printed = next(line for line in ran.stdout.splitlines() if line.startswith("figures "))
-    found: Row = json.loads(printed.removeprefix("figures "))
-    return found
+    return check_clauses(given, python)
 
 
 def measure_finished(samples: Sequence[Sample], options: argparse.Namespace) -> list[Row]:

@@ -91,3 +91,28 @@ def test_a_recorded_judge_answers_what_was_recorded_and_writes_down_the_rest(tmp
     (verdict,) = second.judge().judge([("It costs five euros.", evidence)], question="What is the fee?")
     assert verdict is not None
     assert (verdict.supported > 0.9, second.missing) == (True, {})
+
+
+def test_what_the_peer_does_not_approve_counts_as_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import answers
+
+    silent = {**ANSWER, "kind": "noinfo", "right": "I do not know. Ask the harbour.", "wrong": None, "error_span": None}
+    tool = {**ANSWER, "shape": "json"}
+    given: list[dict] = []
+
+    def approve_all_but_the_error(texts: list[dict], profile: str) -> dict:
+        given.extend(texts)
+        assert profile == "finance"
+        return {"clauses": [[[0.9, "70" not in clause] for clause in text["clauses"]] for text in texts]}
+
+    monkeypatch.setattr(answers, "check_clauses", approve_all_but_the_error)
+    row = answers.checked_by_peer([ANSWER, silent, tool], "finance")
+    assert [text["clauses"] for text in given] == [
+        ["The crossing to Marsk takes 40 minutes."],
+        ["The crossing to Marsk takes 70 minutes."],
+        ["I do not know. ", "Ask the harbour."],
+    ]
+    assert row["right answers byte for byte"].startswith("1/1 ")
+    assert row["errors gone"].startswith("1/1 ")
+    assert row["no-info answers kept"] == "1/1"
