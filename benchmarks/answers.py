@@ -10,7 +10,8 @@ so its figures are no estimate of what unseen answers meet. `answers_test/test.j
 chosen on it. Intervals are Wilson's, 95 %.
 
 With `--peer`, the published director-ai checks each clause with the same facts, question and profile; what it does not
-approve counts as redacted. It runs as its package installs it: models that it would download are not there.
+approve counts as redacted. It runs as its package installs it: models that it would download are not there. It has no
+profile `general`.
 
 With `--judge`, clauses whose support lies in the band are escalated to a language model whose answers were recorded
 (`recorded_judge.py`).
@@ -38,6 +39,8 @@ from director_ai import ProductionGuard
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "answers.jsonl.gz"
 DEV = Path(__file__).parent / "answers_dev" / "dev.jsonl"
 PROFILES = ("finance", "medical", "general")
+PEER_PROFILES = ("finance", "medical")
+"""Those of ours that the published package has too."""
 LEFT_OUT = "noinfo"
 Case = dict[str, Any]
 Row = dict[str, Any]
@@ -197,7 +200,9 @@ def main() -> None:
         if options.list:
             tell(console, found)
     if options.peer:
-        saved["profiles"] += [checked_by_peer(cases, profile) for profile in options.profiles]
+        saved["profiles"] += [
+            checked_by_peer(cases, profile) for profile in PEER_PROFILES if profile in options.profiles
+        ]
     for name in list(saved["profiles"][0])[1:]:
         show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"] if name in row])
     for profile, rows in saved["kinds"].items():

@@ -10,6 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from director_ai.profiles import PROFILES
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -48,6 +50,14 @@ def test_the_commands_of_the_readme_are_targets_of_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = set(re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text("utf-8")))
     assert {"demo", "test"} <= named <= targets
+
+
+def test_the_page_on_repair_names_the_thresholds_of_the_profiles() -> None:
+    page = (ROOT / "docs" / "repair.md").read_text("utf-8")
+    closed = ", ".join(f"{PROFILES[name].repair.threshold:.2f}" for name in ("medical", "finance", "legal"))
+    opened = ", ".join(f"{1 - PROFILES[name].repair.threshold:.2f}" for name in ("general", "creative"))
+    assert f"support {closed} |" in page
+    assert f"contradiction up to {opened} |" in page
 
 
 def test_every_promise_names_a_test_that_exists() -> None:
