@@ -29,7 +29,7 @@ RIGHT = FACT
 WRONG = "Refunds are available within 90 days of delivery."
 FAR = "The moon of Jupiter is made of cheese."
 TEXTS = FallbackTexts()
-LIMIT = 1.0
+LIMIT = 0.5
 
 
 @dataclass(frozen=True)
