@@ -49,6 +49,12 @@ def driver(request: pytest.FixtureRequest) -> Driver:
     return Driver(request.param)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """What is loaded at the first answer, such as the language identifier, would take most of a short limit."""
+    Driver("sync").run(CoherenceAgent(Script(WRONG), scorer()))
+
+
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
     """Lets go of whatever hangs once a test is over."""
