@@ -23,11 +23,12 @@ import argparse
 import gzip
 import json
 import math
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from kernel import PEER
+from kernel import PEER, install_peer
 from peer_checks import check_clauses, clauses_of
 from recorded_judge import BUDGET, Cassette
 from reporting import RESULTS, machine, show
@@ -74,35 +75,36 @@ def judged(case: Case, profile: str, **options: Any) -> Row:
         return found
 
 
-def checked_by_peer(cases: list[Case], profile: str) -> Row:
-    """The published package's row: its approvals in place of our clauses."""
-    texts, wrong_clauses = [], []
-    for case in cases:
-        if case["lang"] != "en" or case["shape"] != "text":
-            continue
-        for name in ("right", "wrong") if case["wrong"] else ("right",):
-            clauses = clauses_of(case[name])
-            texts.append({"prompt": case["question"], "facts": case["facts"], "clauses": [c.text for c in clauses]})
-            at = case[name].find(case["error_span"]) if name == "wrong" else -1
-            end = at + len(case["error_span"] or "")
-            wrong_clauses.append(
-                (case, name, [at >= 0 and c.start < end and at < c.start + len(c.text) for c in clauses])
-            )
-    approvals = [[approved for _, approved in found] for found in check_clauses(texts, profile=profile)["clauses"]]
-    right = [(case, each) for (case, name, _), each in zip(wrong_clauses, approvals, strict=True) if name == "right"]
-    answers = [each for case, each in right if case["kind"] != LEFT_OUT]
-    none = [each for case, each in right if case["kind"] == LEFT_OUT]
-    gone = [
-        any(not ok for ok, is_wrong in zip(each, where, strict=True) if is_wrong)
-        for (_, name, where), each in zip(wrong_clauses, approvals, strict=True)
-        if name == "wrong"
+def checked_by_peer(cases: list[Case], profile: str, python: str) -> Row:
+    """The published package's row: a clause that it does not approve counts as redacted."""
+    cases = [case for case in cases if case["lang"] == "en" and case["shape"] == "text"]
+    answers = [(case, name) for case in cases for name in ("right", "wrong") if case[name]]
+    clauses = [clauses_of(case[name]) for case, name in answers]
+    texts = [
+        {"prompt": case["question"], "facts": case["facts"], "clauses": [clause.text for clause in parts]}
+        for (case, _), parts in zip(answers, clauses, strict=True)
     ]
+    kept: list[list[bool]] = []
+    gone, kept_silent = [], []
+    for (case, name), parts, found in zip(
+        answers, clauses, check_clauses(texts, python, profile)["clauses"], strict=True
+    ):
+        approved = [ok for _, ok in found]
+        if name == "wrong":
+            at = case["wrong"].find(case["error_span"])
+            end = at + len(case["error_span"])
+            hit = [part.start < end and at < part.start + len(part.text) for part in parts]
+            gone.append(any(is_wrong and not ok for is_wrong, ok in zip(hit, approved, strict=True)))
+        elif case["kind"] == LEFT_OUT:
+            kept_silent.append(all(approved))
+        else:
+            kept.append(approved)
     return {
         "profile": f"{PEER}, {profile}",
-        "right answers byte for byte": interval(sum(map(all, answers)), len(answers)),
-        "right clauses kept": interval(sum(map(sum, answers)), sum(map(len, answers))),
+        "right answers byte for byte": interval(sum(map(all, kept)), len(kept)),
+        "right clauses kept": interval(sum(map(sum, kept)), sum(map(len, kept))),
         "errors gone": interval(sum(gone), len(gone)),
-        "no-info answers kept": f"{sum(map(all, none))}/{len(none)}",
+        "no-info answers kept": f"{sum(kept_silent)}/{len(kept_silent)}",
     }
 
 
@@ -200,9 +202,10 @@ def main() -> None:
         if options.list:
             tell(console, found)
     if options.peer:
-        saved["profiles"] += [
-            checked_by_peer(cases, profile) for profile in PEER_PROFILES if profile in options.profiles
-        ]
+        with tempfile.TemporaryDirectory() as folder:
+            python = install_peer(Path(folder) / "peer")
+            wanted = [profile for profile in PEER_PROFILES if profile in options.profiles]
+            saved["profiles"] += [checked_by_peer(cases, profile, python) for profile in wanted]
     for name in list(saved["profiles"][0])[1:]:
         show(console, name, [{"profile": row["profile"], name: row[name]} for row in saved["profiles"] if name in row])
     for profile, rows in saved["kinds"].items():

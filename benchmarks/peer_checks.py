@@ -1,7 +1,4 @@
-"""What the published director-ai makes of single clauses.
-
-It is installed into a throw-away environment and used through its public interface only.
-"""
+"""What the published director-ai makes of single clauses, through its public interface only."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
-
-from kernel import install_peer
 
 from director_ai.core.segment import Clause, ClauseSegmenter
 
@@ -49,10 +44,9 @@ def clauses_of(text: str) -> list[Clause]:
     return [*segmenter.feed(text), *segmenter.finish()]
 
 
-def check_clauses(texts: list[dict[str, Any]], python: str | None = None, profile: str = "finance") -> dict[str, Any]:
-    """Score and approval of each clause; a text has `prompt`, `facts` and `clauses`."""
+def check_clauses(texts: list[dict[str, Any]], python: str, profile: str = "finance") -> dict[str, Any]:
+    """Score and approval of each clause, by the peer that `python` has; a text has `prompt`, `facts` and `clauses`."""
     with tempfile.TemporaryDirectory() as folder:
-        python = python or install_peer(Path(folder) / "peer")
         path = Path(folder) / "texts.json"
         path.write_text(json.dumps(texts), "utf-8")
         ran = subprocess.run([python, "-c", PROBE, profile, str(path)], check=True, capture_output=True, text=True)

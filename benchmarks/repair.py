@@ -23,11 +23,12 @@ import json
 import math
 import platform
 import random
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel import PEER
+from kernel import PEER, install_peer
 from peer_checks import check_clauses, clauses_of
 from regression_suite import passages
 from repair_delay import WARM_UP, WAYS, all_facts, measure_delay, opened_store, tokens_of
@@ -164,7 +165,8 @@ def run_peer(samples: Sequence[Sample], python: str | None) -> Row:
         {"prompt": each.prompt, "facts": each.facts, "clauses": [clause.text for clause in clauses_of(each.text)]}
         for each in samples
     ]
-    return check_clauses(given, python)
+    with tempfile.TemporaryDirectory() as folder:
+        return check_clauses(given, python or install_peer(Path(folder) / "peer"))
 
 
 def measure_finished(samples: Sequence[Sample], options: argparse.Namespace) -> list[Row]:

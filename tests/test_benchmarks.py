@@ -14,6 +14,7 @@ import pytest
 from director_ai import EvidenceChunk
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
 TINY = {
     "kernel": ["--tiny"],
     "segmenter": ["--tiny"],
@@ -67,14 +68,12 @@ def test_a_benchmark_runs_to_its_end(name: str, tmp_path: Path) -> None:
 
 
 def test_the_peer_is_compared_with_modules_that_are_there() -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     import merge
 
     subprocess.run([sys.executable, "-c", merge.IMPORTS["ours"]], check=True, timeout=60)
 
 
 def test_a_recorded_judge_answers_what_was_recorded_and_writes_down_the_rest(tmp_path: Path) -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     from recorded_judge import Cassette
 
     evidence = (EvidenceChunk("The fee is 5 EUR.", "fee"),)
@@ -94,20 +93,19 @@ def test_a_recorded_judge_answers_what_was_recorded_and_writes_down_the_rest(tmp
 
 
 def test_what_the_peer_does_not_approve_counts_as_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     import answers
 
     silent = {**ANSWER, "kind": "noinfo", "right": "I do not know. Ask the harbour.", "wrong": None, "error_span": None}
     tool = {**ANSWER, "shape": "json"}
     given: list[dict] = []
 
-    def approve_all_but_the_error(texts: list[dict], profile: str) -> dict:
+    def approve_all_but_the_error(texts: list[dict], python: str, profile: str) -> dict:
         given.extend(texts)
-        assert profile == "finance"
+        assert (python, profile) == ("python", "finance")
         return {"clauses": [[[0.9, "70" not in clause] for clause in text["clauses"]] for text in texts]}
 
     monkeypatch.setattr(answers, "check_clauses", approve_all_but_the_error)
-    row = answers.checked_by_peer([ANSWER, silent, tool], "finance")
+    row = answers.checked_by_peer([ANSWER, silent, tool], "finance", "python")
     assert [text["clauses"] for text in given] == [
         ["The crossing to Marsk takes 40 minutes."],
         ["The crossing to Marsk takes 70 minutes."],

@@ -18,7 +18,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import numpy as np
 from tokenizers import Tokenizer
 
-from director_ai.core.scoring.judging import CLAIM_QUESTION, CONTEXT_END, with_context
+from director_ai.core.scoring.judging import CLAIM_QUESTION, with_context
 from training import grounded
 from training.pairs import LABELS, SETTINGS, load, said_of, written_items
 
@@ -232,7 +232,6 @@ def tokens(a, pool) -> None:
         labels=np.asarray([m[2] for m in made], np.int64),
         weights=np.asarray([m[4] for m in made], np.float32),
         sources=np.asarray([place[m[3]] for m in made], np.int16),
-        context=np.asarray([CONTEXT_END in m[1] for m in made]),
         names=np.asarray(names),
     )
     log("train tokens", len(found["ids"]))
