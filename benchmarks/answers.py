@@ -10,7 +10,7 @@ so its figures are no estimate of what unseen answers meet. `answers_test/test.j
 chosen on it. Intervals are Wilson's, 95 %.
 
 With `--peer`, the published director-ai checks each clause with the same facts, question and profile; what it does not
-approve counts as redacted. It runs as its package installs it: models that it would download are not there. It has no
+approve counts as redacted. It runs with its accelerator and without the models that it would download. It has no
 profile `general`.
 
 With `--judge`, clauses whose support lies in the band are escalated to a language model whose answers were recorded
